@@ -234,7 +234,7 @@ def test_configs_with_an_unknown_structure_are_not_answered(fields: dict[str, An
     [
         (
             {"layer_types": ["full"]},
-            "the catalogue has ArceeForCausalLM, but not for this config: layer_types is [",
+            "the catalogue's formulas of ArceeForCausalLM do not cover this config: layer_types is [",
         ),
         ({"hidden_size": "768"}, "hidden_size is '768'"),
         ({"attention_bias": None}, "attention_bias is null"),

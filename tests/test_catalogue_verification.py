@@ -48,7 +48,10 @@ def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: CatalogueVerifi
     at = match_or_none(kept, CONFIG | {"num_hidden_layers": 3})
     assert at is not None
     model = model_of_records(NAME, finder(kept, at))
-    with pytest.raises(SizeError, match="H=64 is not 4,096; the trace fixed it at 4,096: at another"):
+    with pytest.raises(
+        SizeError,
+        match="H=64 is not 4,096; the formula was traced at 4,096 and holds for no other",
+    ):
         model.params.value(H=64)
     (held,) = (each for each in model.provenance.reading.pinned if each.name == "intermediate_size")  # type: ignore[union-attr]
     assert held.value == USUAL

@@ -477,7 +477,7 @@ def test_kaplan_parameter_count_depends_on_the_model() -> None:
 
 
 def test_unused_letter_meaning_is_refused() -> None:
-    with pytest.raises(ReadingError, match="no such name"):
+    with pytest.raises(ReadingError, match="the formula has no name h; its names are L, E"):
         sf.check("12 L E^2", "gpt2", names={"h": "E"})
     with pytest.raises(UnknownNameError, match="paper"):
         sf.check("12 L E^2", "gpt2", paper="nobody1900")
@@ -534,7 +534,7 @@ def test_letter_with_a_superscript_word_is_one_name() -> None:
     assert "d_h =" not in (found._repr_markdown_() or "")
     both = read("d_h^R n_h + d_h").names
     assert both == ("d_h^R", "n_h", "d_h")
-    with pytest.raises(ReadingError, match="d_h is given, but the formula has no such name"):
+    with pytest.raises(ReadingError, match="--where d_h: the formula has no name d_h; its names are"):
         sf.check("(d_c + d_h^R) l", "deepseek-v2", "kv-cache", names={"d_h": "D"})
 
 

@@ -167,7 +167,7 @@ REFUSED = [
     (["gpt2", "llama", "--set", "B=3"], "B (batch size) is not a size of gpt2 or llama in params"),
     (["gpt2", "llama", "--set", "Q=3"], "unknown symbol 'Q'"),
     (["gpt2", "llama", "--set", "E=768", "--set", "E=769"], "E is given twice, as 768 and as 769"),
-    (["gpt2", "llama", "--set", "E=-3"], "a size is at least 1"),
+    (["gpt2", "llama", "--set", "E=-3"], "a size is a positive integer"),
     (["gpt2", "llama", "--set", "E=770"], "E=770 is not a multiple of A=12"),
     (["gpt2", "llama", "--option", "teid=false"], "unknown option 'teid' of gpt2 and llama; did you mean tied"),
     (["gpt2", "llama", "--option", "tied=perhaps"], "tied=perhaps is not valid"),

@@ -286,13 +286,13 @@ def test_hostile_names_of_three_models_are_escaped(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    (["gpt2"], "gpt2 is the only model given; name another one, or another quantity of this one with --divide-by"),
+    (["gpt2"], "gpt2 is the only model; name a second one, or divide by another quantity with --divide-by"),
     ([], "Missing argument"),
     (["gpt2", "params"], "unexpected argument 'params'; a quantity is given as -q params"),
     (["gpt2", "llama", "E=3"], "unexpected argument 'E=3'; write --set E=3"),
     ([*THREE, "--left", "tied=false"], "--left and --right need exactly two models, not 3"),
-    (["gpt2", "llama", "--set", "3:E=4"], "'3:E=4' refers to model 3, but the last model is 2: 1 is gpt2, 2 is llama"),
-    (["gpt2", "llama", "--set", "0:E=4"], "'0:E=4' refers to model 0, but the last model is 2"),
+    (["gpt2", "llama", "--set", "3:E=4"], "'3:E=4' refers to model 3, but only 2 are given: 1 is gpt2, 2 is llama"),
+    (["gpt2", "llama", "--set", "0:E=4"], "'0:E=4' refers to model 0, but only 2 are given"),
     (["gpt2", "llama", "--right", "P=4"], "P (learned positions) is not a size of llama in params"),
     (["gpt2", "llama", "--left", "mlp_bias=true"], "unknown option 'mlp_bias' of gpt2"),
     (["gpt2", "llama", "--right", "attention=causal"], "unknown option 'attention' of llama"),

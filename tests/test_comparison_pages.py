@@ -411,7 +411,10 @@ def test_chapters_of_several_quantities(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    (["gpt2", "llama-2-7b", "-o", "x.docx"], "a comparison is written as .pdf, .tex, .md, .typ, .html, not as .docx"),
+    (
+        ["gpt2", "llama-2-7b", "-o", "x.docx"],
+        "x.docx ends in .docx; a comparison needs the extension .pdf",
+    ),
     (["gpt2", "llama-2-7b", "-o", "nowhere/x.pdf"], "the folder nowhere does not exist"),
     (["gpt2", "llama-2-7b", "-o", "-"], "set the format, as in --format md"),
     (["gpt2", "llama-2-7b", "-o", "x.pdf", "--format", "md"], "x.pdf ends in .pdf, but --format is md"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from diffusers.models.embeddings import CombinedTimestepLabelEmbeddings
+from diffusers.models.embeddings import CombinedTimestepLabelEmbeddings, CombinedTimestepTextProjEmbeddings
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -23,6 +23,7 @@ from transformers import (
     Gemma3Config,
     Gemma4TextConfig,
     GPT2Config,
+    HubertConfig,
     KimiLinearConfig,
     Lfm2Config,
     LlamaConfig,
@@ -32,6 +33,7 @@ from transformers import (
     MixtralConfig,
     Olmo2Config,
     OlmoHybridConfig,
+    PaliGemmaConfig,
     RecurrentGemmaConfig,
     SiglipVisionConfig,
     XLNetConfig,
@@ -46,6 +48,7 @@ from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
 from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
+from transformers.models.hubert.modeling_hubert import HubertFeatureEncoder, HubertPositionalConvEmbedding
 from transformers.models.kimi_linear.modeling_kimi_linear import KimiLinearDeltaAttention
 from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
@@ -55,6 +58,7 @@ from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
+from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
 from transformers.models.recurrent_gemma.modeling_recurrent_gemma import RecurrentGemmaRecurrentBlock
 from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
@@ -70,7 +74,7 @@ from symformer.witness.dispatch_recorders import CORRECTED
 from symformer.witness.models.palm import ParallelLayer
 
 from .oracle import distinct
-from .test_components import adaptive, disentangled
+from .test_components import adaptive, disentangled, joint, single_stream
 
 B, S, S_ENC = 2, 11, 13
 LLAMA = LlamaConfig(
@@ -94,6 +98,8 @@ BERT = BertConfig(
     hidden_size=12, num_attention_heads=3, intermediate_size=7, vocab_size=29, attn_implementation="eager"
 )
 
+PALIGEMMA = PaliGemmaConfig(vision_config={"hidden_size": 22, "num_attention_heads": 11}, projection_dim=24)
+HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=6)
 GRIFFIN = RecurrentGemmaConfig(hidden_size=24, num_attention_heads=3, lru_width=12, conv1d_width=4)
 LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, num_hidden_layers=1, layer_types=["conv"])
 MIXTRAL = MixtralConfig(
@@ -301,10 +307,24 @@ CASES = [
          {"pooled": True}),
     Case("projector", {"E": 24, "E_vis": 22}, lambda: LlavaMultiModalProjector(LLAVA),
          lambda module, x: module(torch.zeros(B, S, 22))),
+    Case("wave-encoder", {"E": 24, "E_wave": 10}, lambda: HubertFeatureEncoder(HUBERT),
+         lambda module, x: module(torch.zeros(B, 320 * S + 80))),
+    Case("convolutional-positions", {"E": 24, "K_near": 16, "G_near": 6},
+         lambda: HubertPositionalConvEmbedding(HUBERT)),
+    Case("linear-projector", {"E": 24, "E_vis": 22}, lambda: PaliGemmaMultiModalProjector(PALIGEMMA),
+         lambda module, x: module(torch.zeros(B, S, 22))),
     Case("pooling-projector", {"E": 24, "E_vis": 22, "Z": 60, "Z_patch": 10, "Z_pool": 3},
          lambda: Gemma3MultiModalProjector(GEMMA3), lambda module, x: module(torch.zeros(B, 36, 22))),
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, adaptive,
          lambda module, x: module(torch.zeros(B, S, 12), timestep=torch.zeros(B, 12), class_labels=None)),
+    Case("joint-attention", {"E": 12, "A": 3, "S_txt": 5, "S_img": 13}, lambda: joint().attn,
+         lambda module, x: torch.cat(module(torch.zeros(B, 13, 12), encoder_hidden_states=torch.zeros(B, 5, 12)), 1)),
+    Case("joint-block", {"E": 12, "H": 48, "A": 3, "S_txt": 5, "S_img": 13}, joint,
+         lambda module, x: torch.cat(module(torch.zeros(B, 13, 12), torch.zeros(B, 5, 12), torch.zeros(B, 12)), 1)),
+    Case("single-stream-block", {"E": 12, "H": 48, "A": 3}, single_stream,
+         lambda module, x: torch.cat(module(x[:, 4:], x[:, :4], torch.zeros(B, 12)), 1)),
+    Case("text-conditioning", {"E": 12, "E_pool": 17}, lambda: CombinedTimestepTextProjEmbeddings(12, 17),
+         lambda module, x: module(torch.zeros(B), torch.zeros(B, 17))),
     Case("conditioning", {"E": 12, "N_class": 13}, lambda: CombinedTimestepLabelEmbeddings(13, 12),
          lambda module, x: module(torch.zeros(B), torch.zeros(B, dtype=torch.long), torch.float32)),
     Case("parallel-block", {"E": 24, "H": 7, "A": 4, "G": 1, "D": 6},

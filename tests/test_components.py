@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from diffusers.models.attention import BasicTransformerBlock
-from diffusers.models.embeddings import CombinedTimestepLabelEmbeddings
+from diffusers.models.attention import BasicTransformerBlock, JointTransformerBlock
+from diffusers.models.embeddings import (
+    CombinedTimestepGuidanceTextProjEmbeddings,
+    CombinedTimestepLabelEmbeddings,
+    CombinedTimestepTextProjEmbeddings,
+)
+from diffusers.models.transformers.transformer_flux import FluxSingleTransformerBlock
 from torch import nn
 from transformers import (
     BertConfig,
@@ -25,6 +30,7 @@ from transformers import (
     Gemma4TextConfig,
     GPT2Config,
     GptOssConfig,
+    HubertConfig,
     KimiLinearConfig,
     Lfm2Config,
     LlamaConfig,
@@ -34,6 +40,7 @@ from transformers import (
     MixtralConfig,
     Olmo2Config,
     OlmoHybridConfig,
+    PaliGemmaConfig,
     RecurrentGemmaConfig,
     SiglipVisionConfig,
     XLNetConfig,
@@ -52,6 +59,7 @@ from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
 from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
+from transformers.models.hubert.modeling_hubert import HubertFeatureEncoder, HubertPositionalConvEmbedding
 from transformers.models.kimi_linear.modeling_kimi_linear import KimiLinearDeltaAttention
 from transformers.models.lfm2.modeling_lfm2 import Lfm2ShortConv
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaMLP
@@ -62,6 +70,7 @@ from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.nemotron.modeling_nemotron import NemotronLayerNorm1P
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
+from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
 from transformers.models.recurrent_gemma.modeling_recurrent_gemma import RecurrentGemmaRecurrentBlock
 from transformers.models.siglip.modeling_siglip import (
     SiglipMultiheadAttentionPoolingHead,
@@ -106,6 +115,8 @@ MIXTRAL = MixtralConfig(hidden_size=24, intermediate_size=7, num_local_experts=5
 LATENT = {"E": 24, "A": 3, "R_q": 8, "R_kv": 9, "D_nope": 10, "D_rope": 4, "D_v": 5}
 DEEPSEEK = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 3, "kv_lora_rank": 9,
             "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 5}  # fmt: skip
+PALIGEMMA = PaliGemmaConfig(vision_config={"hidden_size": 22, "num_attention_heads": 11}, projection_dim=24)
+HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=6)
 INDEXER = {"index_n_heads": 3, "index_head_dim": 6, "index_topk": 5}
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
@@ -297,10 +308,28 @@ CASES = [
          lambda: SiglipVisionModel(UNPOOLED)),
     # 22*24 + 24 + 24*24 + 24
     Case("projector", {"E": 24, "E_vis": 22}, 1_152, lambda: LlavaMultiModalProjector(LLAVA)),
+    # 10*10 + 2*10 + 4*3*10*10 + 2*2*10*10
+    Case("wave-encoder", {"E_wave": 10}, 1_720, lambda: HubertFeatureEncoder(HUBERT)),
+    # 24*(24/6)*16 + 24 + 16
+    Case("convolutional-positions", {"E": 24, "K_near": 16, "G_near": 6}, 1_576,
+         lambda: HubertPositionalConvEmbedding(HUBERT)),
+    # 22*24 + 24
+    Case("linear-projector", {"E": 24, "E_vis": 22}, 552, lambda: PaliGemmaMultiModalProjector(PALIGEMMA)),
     Case("pooling-projector", {"E": 24, "E_vis": 22}, 550, lambda: Gemma3MultiModalProjector(GEMMA3)),  # 22*24 + 22
     # one norm 2*24 = 48, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     # 6*12*12 + 6*12 for scales, shifts and gates, 4*12*12 + 4*12, and 2*12*7 + 12 + 7
     Case("adaptive-block", {"E": 12, "H": 7, "A": 3}, 1747, lambda: adaptive()),  # noqa: PLW0108
+    # 8*12*12 + 8*12
+    Case("joint-attention", {"E": 12, "A": 3}, 1248, lambda: joint().attn),
+    # two matrices of 6*12*12 + 6*12 for scales, shifts and gates, 1248, and two of 2*12*48 + 12 + 48
+    Case("joint-block", {"E": 12, "H": 48, "A": 3}, 5544, lambda: joint()),  # noqa: PLW0108
+    # 3*12*12 + 3*12 for scale, shift and gate, 3*12*12 + 3*12, 12*48 + 48, and (12 + 48)*12 + 12
+    Case("single-stream-block", {"E": 12, "H": 48, "A": 3}, 2292, lambda: single_stream()),  # noqa: PLW0108
+    # 256*12 + 12 and 12*12 + 12, then 17*12 + 12 and 12*12 + 12
+    Case("text-conditioning", {"E": 12, "E_pool": 17}, 3612, lambda: CombinedTimestepTextProjEmbeddings(12, 17)),
+    # 3612 + 256*12 + 12 + 12*12 + 12
+    Case("text-conditioning", {"E": 12, "E_pool": 17}, 6852,
+         lambda: CombinedTimestepGuidanceTextProjEmbeddings(12, 17), {"guidance": True}),
     # 256*5 + 5, 5*5 + 5, and 13 + 1 rows of 5
     Case("conditioning", {"E": 5, "N_class": 13}, 1385, lambda: CombinedTimestepLabelEmbeddings(13, 5)),
     Case("parallel-block", {"E": 24, "H": 7, "A": 4}, 2952, lambda: _parallel()),  # noqa: PLW0108
@@ -345,6 +374,18 @@ def adaptive() -> nn.Module:
     how = {"norm_type": "ada_norm_zero", "num_embeds_ada_norm": 1, "norm_elementwise_affine": False}
     block = BasicTransformerBlock(12, 3, 4, activation_fn="gelu", attention_bias=True, ff_inner_dim=7, **how)
     block.norm1.emb = Given()
+    return block
+
+
+def joint() -> nn.Module:
+    """A block of Stable Diffusion 3, whose feed-forward networks are four times as wide."""
+    return JointTransformerBlock(12, 3, 4)
+
+
+def single_stream() -> nn.Module:
+    """A single-stream block of FLUX.1 without norms of queries and keys."""
+    block = FluxSingleTransformerBlock(12, 3, 4)
+    block.attn.norm_q = block.attn.norm_k = nn.Identity()
     return block
 
 

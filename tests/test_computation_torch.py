@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from symformer import from_config
 from symformer.architectures import architecture
 from symformer.language.symbols import SYMBOLS
-from symformer.ledger.facts import OperationKind
+from symformer.ledger.facts import WEIGHT_NORM, OperationKind
 from symformer.witness.models.embedded_transformer import EmbeddedTransformer
 from symformer.witness.models.gopher import Gopher
 from symformer.witness.models.palm import PaLM
@@ -65,7 +65,7 @@ KINDS = {
 KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
 KINDS |= {"conv": "convolution_layers", "hybrid": "hybrid_layers"}
 GATED = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")  # gated attention
-LINEAR = (*GATED, "kimi_linear")  # linear attention in some layers
+LINEAR = (*GATED, "kimi_linear", "olmo_hybrid")  # linear attention in some layers
 CASES = {model_type: case.computation for model_type, case in TYPES.items()}
 AMONG = [kind for kind, case in TYPES.items() if case.config.inputs == "images among tokens"]
 OPTIONS = {
@@ -190,6 +190,10 @@ def built(config: dict[str, Any]) -> Any:
             module.config._experts_implementation = "eager"
     if config["model_type"] == "zamba2":
         named_as_ours(made)
+    for name, module in [*made.named_modules()]:
+        if name.endswith("pos_conv_embed.conv"):  # add our names for a normalized weight
+            for ours, stored in zip(WEIGHT_NORM, ("original1", "original0"), strict=True):
+                module.register_parameter(ours, getattr(module.parametrizations.weight, stored))
     return filled(made)
 
 
@@ -220,11 +224,14 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
     if kind in ("vit", "dinov2", "dinov3_vit"):
         x = torch.randn(2, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         return {"pixel_values": x}, {"x": x}
+    if kind in ("wav2vec2", "hubert"):
+        x = torch.randn(2, 320 * LENGTH + 80, dtype=torch.float64)
+        return {"input_values": x}, {"x": x}
     if kind in ("clip", "siglip"):
         x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         patches = torch.arange((kind == "clip") + (size["Z"] // size["Z_patch"]) ** 2)[None]
         return {"pixel_values": x, "input_ids": TOKENS}, {"x": x, "t": TOKENS, "i": patches, "i_1": at}
-    if kind in ("llava", "gemma3"):
+    if kind in ("llava", "gemma3", "paligemma"):
         x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         tokens = TOKENS.clone()
         tokens[0, :9], tokens[1, 2:9] = 3, 3  # 16 placeholders for 4 images of 4 patches
@@ -300,7 +307,7 @@ def kinds_of(config: Any) -> list[str]:
 
 def torch_path(path: str, layers: str, size: Mapping[str, int]) -> str:
     """Torch has all kinds of layers in one list, and ALBERT's layers in groups of equal size."""
-    path = re.sub(r"(^|\.)\w+_layers?(?=\.\d)", rf"\1{layers}", path)
+    path = re.sub(r"(^|\.)(?!conv_)\w+_layers?(?=\.\d)", rf"\1{layers}", path)
     if found := re.search(r"albert_layer_groups\.(\d+)", path):
         group = int(found[1]) * size["N_group"] // size["L"]
         path = path.replace(found[0], f"albert_layer_groups.{group}.albert_layers.0")

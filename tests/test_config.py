@@ -200,6 +200,7 @@ NO_DEFAULT: dict[str, dict[str, Any]] = {
     "nemotron-h": {"layers_block_type": ["linear_attention", "mlp", "full_attention", "mlp"]},
     "dinov3-vit": {"num_register_tokens": 4},  # the default of 0 is not supported
     "m2m-100": {"encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0},  # others skip layers in training
+    **{name: {"layerdrop": 0.0} for name in ("hubert", "wav2vec2")},  # others skip layers in training
     "gemma3-multimodal": {"mm_tokens_per_image": 49},  # 256 tokens of 14*14 patches are not supported
 }
 

@@ -99,7 +99,8 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         made_by = UNTIED[made_by.__name__]  # transformers ties a new model; from a checkpoint it reads two tables
     pair = small.inputs == "texts and images"
     among = small.inputs == "images among tokens"
-    encoder = image or pair or small.inputs == "encoder tokens"
+    sound = small.inputs == "sound"
+    encoder = image or pair or sound or small.inputs == "encoder tokens"
     placed = encoder or "max_position_embeddings" in small.fields  # lookup tables
     length = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
     images: dict[str, Any] = {}
@@ -119,13 +120,15 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         facts: dict[str, Any] = {} if encoder else {"use_cache": False}
         if config["model_type"] == "openai-gpt":
             facts, encoder = {}, True  # it serves as a cache
-        if placed and given and not image:
+        if placed and given and not image and not sound:
             facts |= {"position_ids": length[:1].clone()}
             facts |= {"token_type_ids": length.clone()} if "type_vocab_size" in config else {}
         source = length
         if image:
             side = model.config.image_size
             source = torch.zeros(RUN["B"], model.config.num_channels, side, side)
+        if sound:  # of which each frame after the first adds 320 samples
+            source = torch.zeros(RUN["B"], 320 * RUN["S"] + 80)
         if among:
             source, images = placed_images(model)
             facts |= images
@@ -442,6 +445,7 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
         getattr(transformers, TYPES[model_type].config.classes[0]).config_class().to_json_string(use_diff=False)
     )
     default = sections.flatten(default, sections_of(model_type))
+    filled = sections.flatten(fields.filled, sections_of(model_type))  # of sections that a config does not have
     other: Config = {}
     for option in fields.options.values():
         if isinstance(option, RotaryBase):
@@ -450,7 +454,7 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
         if isinstance(option, ReusedKeys):  # several fields, in the next test
             continue
         value = default[option.name]
-        assert value == option.default
+        assert value == filled.get(option.name, option.default)
         other[option.name] = (
             next(each for each, meaning in option.meanings.items() if meaning != option.meanings[value])
             if isinstance(option, Choice)

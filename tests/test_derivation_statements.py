@@ -168,3 +168,24 @@ def test_every_preset_with_the_same_formula_is_listed(target: str) -> None:
     assert all(int(value.replace(",", "")) == architecture(name).params.value() for name, value in listed.items())
     if target == "gpt2":  # Cerebras-GPT differs only in its activation function, which has no parameters
         assert sum(name.startswith("cerebras-gpt-") for name in listed) == 7
+
+
+def test_a_block_names_what_mixes_the_tokens() -> None:
+    """Lieber et al. 2024, section 2: Mamba or attention in a layer; Zuo et al. 2025, section 2: the sum of both."""
+    both = derived("jamba")
+    assert "Each sublayer f, first a state-space mixer or attention, then the feed-forward network, computes" in both
+    assert "## The layers with a state space mixer and a dense feed-forward network\n" in both
+    together = derived("falcon-h1")
+    assert "first the sum of a state-space mixer and attention, then the feed-forward network, computes" in together
+    alone = derived("gpt2")
+    assert "Each sublayer f, attention and then the feed-forward network, computes" in alone
+
+
+def test_a_variant_is_described_in_words() -> None:
+    """Radford et al. 2019 tie the head to the embeddings; another variant has a head of its own."""
+    rows = derived("gpt2").splitlines()
+    assert any(row.startswith("| `tied=false`: untied LM head instead of tied LM head | ") for row in rows)
+    assert any(row.startswith("| `head=none`: no LM head | unchanged | ") for row in rows)
+    # without a norm in the mixer, its order has no effect
+    rows = derived("falcon-h1").splitlines()
+    assert any(row.startswith("| `norm_first=false`: the same structure | unchanged | ") for row in rows)

@@ -17,10 +17,10 @@ from symformer.language.errors import ConfigError, SymformerError, UnreadError
 from symformer.targets.resolution import model
 from symformer.witness import diffusers_classes
 
-FLUX: dict[str, Any] = {
-    "_class_name": "FluxTransformer2DModel", "_diffusers_version": "0.30.0.dev0", "attention_head_dim": 128,
-    "guidance_embeds": True, "in_channels": 64, "joint_attention_dim": 4096, "num_attention_heads": 24,
-    "num_layers": 19, "num_single_layers": 38, "patch_size": 1, "pooled_projection_dim": 768,
+QWEN: dict[str, Any] = {
+    "_class_name": "QwenImageTransformer2DModel", "_diffusers_version": "0.34.0.dev0", "attention_head_dim": 128,
+    "axes_dims_rope": [16, 56, 56], "guidance_embeds": False, "in_channels": 64, "joint_attention_dim": 3584,
+    "num_attention_heads": 24, "num_layers": 60, "out_channels": 16, "patch_size": 2,
 }  # fmt: skip
 SD3: dict[str, Any] = {
     "_class_name": "SD3Transformer2DModel", "_diffusers_version": "0.29.0.dev0", "attention_head_dim": 64,
@@ -72,12 +72,12 @@ def stored(config: dict[str, Any]) -> int:
 
 
 def test_published_config_has_its_published_total_and_sizes(tmp_path: Path) -> None:
-    found = model(written(tmp_path, FLUX))
-    assert found.params.value() == 11_901_408_320
+    found = model(written(tmp_path, QWEN))
+    assert found.params.value() == 20_430_401_088
     sizes = {size: found.known[size] for size in found.params.symbols}
-    assert sorted(sizes.values()) == [1, 19, 24, 38, 64, 128, 768, 4096]  # every integer of the config
-    layers = next(size for size, value in sizes.items() if value == 19)
-    wider = {**FLUX, "num_layers": 5}
+    assert sorted(sizes.values()) == [2, 16, 24, 60, 64, 128, 3584]  # every integer of the config
+    layers = next(size for size, value in sizes.items() if value == 60)
+    wider = {**QWEN, "num_layers": 5}
     assert found.set({layers: 5}).params.value() == stored(wider)
 
 
@@ -183,13 +183,13 @@ def test_a_config_that_diffusers_cannot_build_is_refused(tmp_path: Path, monkeyp
     for fields, sentence in (
         ({"_class_name": "FluxPipeline"}, "FluxPipeline is a diffusers pipeline; give the config.json of one"),
         ({"_class_name": "NoSuchModel"}, "diffusers has no model with that name"),
-        ({"num_attention_heads": "many"}, "diffusers cannot build FluxTransformer2DModel"),
-        ({"lora_rank": 4}, "has lora_rank=4, which FluxTransformer2DModel does not read"),
+        ({"num_attention_heads": "many"}, "diffusers cannot build QwenImageTransformer2DModel"),
+        ({"lora_rank": 4}, "has lora_rank=4, which QwenImageTransformer2DModel does not read"),
     ):
         with pytest.raises(ConfigError, match=sentence):
-            sf.trace(written(tmp_path, {**FLUX, **fields}))
+            sf.trace(written(tmp_path, {**QWEN, **fields}))
         with pytest.raises(ConfigError, match=sentence):
-            model(written(tmp_path, {**FLUX, **fields}))
+            model(written(tmp_path, {**QWEN, **fields}))
     monkeypatch.setitem(__import__("sys").modules, "diffusers", None)
     with pytest.raises(SymformerError, match="is not installed: pip install diffusers"):
         model(written(tmp_path, SANA))

@@ -35,6 +35,7 @@ from symformer.language.notation.text import percent, text
 from symformer.language.sizes import evaluate
 from symformer.language.symbols import LETTERS, A, B, C, E, H, L, S, letter, name_size
 from symformer.models.model import Model
+from symformer.models.provenance import fixed_reason
 from symformer.output.blocks import (
     Block,
     Cited,
@@ -585,7 +586,7 @@ def test_trace_document_matches_the_command_output() -> None:
     told = spell(read, "md")
     assert read.subtitle.endswith("the result is checked against torch.")
     assert "`copies` is 3" in told
-    assert f"`copies` is fixed at 3: {found.pinned[0].why}" in told.replace("\\_", "_")
+    assert f"`copies` is fixed at 3, because {fixed_reason(found.pinned[0].why)}" in told.replace("\\_", "_")
     assert f"{len(found.checked)} random configs; {found.builds} model builds" in told
     assert f"torch {version('torch').partition('+')[0]}" in told
     assert "| Seed | `0` |" in told

@@ -81,6 +81,7 @@ MULTIPLY = (torch.mul, lambda x, y: x * y)
 # The formula and the function that it represents, of one or more tensors.
 WRITTEN: dict[str, tuple[Function, Function]] = {
     "norm layer": LAYER,
+    "norm channel": (layer_norm, lambda x: functional.group_norm(x[None], ROWS)[0]),  # of ROWS channels
     "norm layer_cast": LAYER,
     "norm l2": (l2_norm, functional.normalize),
     "norm rms": RMS,
@@ -106,10 +107,11 @@ WRITTEN: dict[str, tuple[Function, Function]] = {
     "scale": MULTIPLY,
     "scale of scores": (lambda x: x * (1 / sqrt(WIDTH)), lambda x: x / sqrt(WIDTH)),
     "lifted": (lambda x: 1 + x, lambda x: x + torch.ones(())),
+    "weight norm": (lambda x, y: y[:, :1] * l2_norm(x), lambda x, y: torch._weight_norm(x, y[:, :1])),
     "mean": ADD,  # of each element, and a division of each mean, which counts the same
     "mask": ADD,
 }
-READS = {"rotate": 4, "add": 2, "multiply": 2, "bias": 2, "scale": 2, "mean": 2, "mask": 2}
+READS = {"weight norm": 2, "rotate": 4, "add": 2, "multiply": 2, "bias": 2, "scale": 2, "mean": 2, "mask": 2}
 
 
 def test_every_row_of_the_table_is_checked() -> None:

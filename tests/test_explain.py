@@ -426,10 +426,10 @@ REFUSED = {
     ("gpt2", "12 GB", "-q", "params"): "'12 GB' is in bytes, but params is counted in elements",
     ("gpt2", "124M", "-q", "nothing"): "unknown quantity 'nothing'",
     ("gpt-2", "124M"): "did you mean gpt2",
-    ("llama", "7B"): "needs values for",
+    ("llama", "7B"): "name a preset, or set each with --set",
     ("llama-2-7b", "13 TFLOPs"): "give it as --set S=2048",
     ("gpt2", "124M", "-q", "flops", "--option", "attention=half"): "attention=half",
-    ("gpt2", "124M", "--option", "attention=causal"): "attention is a convention of",
+    ("gpt2", "124M", "--option", "attention=causal"): "it is a convention of",
     ("gpt2", "124M", "--set", "E=0"): "E",
 }
 

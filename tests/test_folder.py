@@ -151,9 +151,9 @@ def test_incompatible_options_are_refused() -> None:
     Path("own.typ").touch()
     for options, words in {
         ("--live", "--format", "pdf"): "--live writes .html, but each file in out is .pdf",
-        ("--fragment", "--format", "md"): "a fragment is written as .tex, but --format is md",
+        ("--fragment", "--format", "md"): "--fragment writes .tex, but --format is md",
         ("--flavour", "github"): "--flavour applies to Markdown only, but each file in out is .pdf",
-        ("--template", "own.typ"): "--template writes text, but each file in out is .pdf",
+        ("--template", "own.typ"): "--template writes text formats only, but each file in out is .pdf",
         ("--macros", "--fragment"): "remove one of the two",
         ("--live", "--macros"): "remove one of the two",
     }.items():

@@ -75,7 +75,7 @@ FEWER: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("modernbert", "falcon", "gpt-bigcode", "stablelm", "olmoe", "helium", "bitnet"), ("A",)),
 }
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
-DELTA_RULES = ("qwen3-next", "qwen3-5", "qwen3-5-moe", "kimi-linear")
+DELTA_RULES = ("qwen3-next", "qwen3-5", "qwen3-5-moe", "kimi-linear", "olmo-hybrid")
 SCANS = (
     *("mamba", "mamba2", "nemotron-h", "bamba", "falcon-h1", "falcon-mamba", "granitemoehybrid", "jamba", "zamba2"),
     *DELTA_RULES,

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from click.testing import CliRunner
+
 import symformer as sf
 from symformer.catalogue.measured_model import MeasuredModel
 from symformer.catalogue.record import Record, model_of_records
+from symformer.commands.cli import cli
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
 from symformer.documents.formats.page_layout import A4, is_tall
@@ -98,6 +101,17 @@ def test_operations_of_a_run_are_listed_by_part() -> None:
     scores = r"attention scores within a window of $`C_{\mathrm{win}}`$ tokens (`scores`)"
     assert scores in written
     assert "Operations in a run: matrix product (`gate_proj`, `up_proj` and `down_proj`)." in written
+    # Arcee AI's config class: every fourth layer attends to all tokens, by ``global_attn_every_n_layers``
+    assert "`layer_types` repeats 3 `sliding_attention` and 1 `full_attention`" in written
+    shown = CliRunner().invoke(cli, ["show", "hf:afmoe"]).stdout
+    assert "the formula holds if layer_types repeats 3 sliding_attention and 1 full_attention\n" in shown
+    # the window occurs only in the operations of the run, and still has its field
+    assert (
+        r"| $`C_{\mathrm{win}}`$ | tokens in the attention window, including the current one | `sliding_window` |"
+        in written
+    )
+    assert "### Outside the layers\n" in written
+    assert "every element of every weight, trained or not," in written  # the bias of the experts is frozen
     # In layers with a dense MLP there is no router to leave out.
     assert "`model.layers.*.mlp` without" not in written
 

@@ -90,9 +90,12 @@ def test_the_error_for_a_foreign_convention_lists_the_own_conventions() -> None:
     result = run("show", "gpt2", "-q", "inference-memory", "--option", "dtype=fp8")
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
-    assert "unknown option 'dtype' of gpt2; inference-memory has the options weights, cache, " in result.stderr
-    assert "dtype is a convention of activations, communication, intensity, kv-cache, traffic" in result.stderr
+    assert "inference-memory has the conventions weights, cache, " in result.stderr
+    assert (
+        "unknown option 'dtype' of gpt2; it is a convention of activations, communication, intensity, kv-cache, traffic"
+        in result.stderr
+    )
     assert "name the quantity" not in result.stderr
     unnamed = run("show", "gpt2", "--option", "attention=causal")
-    assert "params has the options without, tensor, " in unnamed.stderr
+    assert "it is a convention of " in unnamed.stderr
     assert unnamed.stderr.rstrip().endswith("; select one of these quantities with -q")

@@ -180,9 +180,9 @@ def hostile(name: str) -> Document:
 
 def test_invalid_fragment_options_are_refused() -> None:
     for arguments, words in {
-        ("-o", "x.md", "--fragment"): "a fragment is written as .tex, not as .md",
+        ("-o", "x.md", "--fragment"): "x.md ends in .md; --fragment needs the extension .tex",
         ("-o", "x.tex", "--fragment", "--macros"): "remove one of the two",
-        ("-o", "-", "--format", "md", "--macros"): "a file of macros is written as .tex",
+        ("-o", "-", "--format", "md", "--macros"): "--macros writes .tex, but --format is md",
     }.items():
         result = run("derive", "gpt2", *arguments)
         assert (result.exit_code, result.stdout) == (2, "")

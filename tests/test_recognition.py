@@ -50,7 +50,7 @@ APART = {
         ("xlm-roberta", "camembert"), "torch names the table of tokens after its head, which the class creates first"
     ),
     "m2m-100": "the default config of its class skips layers in training",
-    "whisper": "audio is not tokens, and is not run",
+    **dict.fromkeys(("hubert", "wav2vec2", "whisper"), "audio is not tokens, and is not run"),
     "llama4": "its code multiplies every token by all experts",
 }
 CHEAP = ("distilbert", "gpt1", "gpt2", "starcoder2")

@@ -270,8 +270,8 @@ def test_an_empty_result_reports_the_nearest_value() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--find", "L"], "give exactly one of a total and an upper limit, such as --total 7e9 or --at-most 7e9"),
-        (["--find", "L", "--total", "7e9", "--at-most", "7e9"], "give exactly one of a total and an upper limit"),
+        (["--find", "L"], "give either a total or an upper limit, such as --total 7e9 or --at-most 7e9"),
+        (["--find", "L", "--total", "7e9", "--at-most", "7e9"], "give either a total or an upper limit"),
         (["--find", "L", "--at-most", "7e9", "--tolerance", "1%"], "cannot be combined with --at-most; remove"),
         (["--find", "L", "--total", "7.5"], "'7.5' is 15/2, which is not an integer"),
         (["--find", "L", "--total", "lots"], "'lots' is not a valid amount"),
@@ -285,7 +285,7 @@ def test_an_empty_result_reports_the_nearest_value() -> None:
         (["--find", "L", "--find", "L=1:3", "--total", "7e9"], "--find L is given twice; keep one"),
         (["--find", "S", "--total", "7e9"], "S has no effect: gpt2.params does not depend on S"),
         (["--find", "A", "--total", "7e9"], "A does not affect gpt2.params = 12LE² + 13LE"),
-        (["--find", "L", "--total", "7e9", "--set", "L=3"], "L is an unknown, but is also set to 3"),
+        (["--find", "L", "--total", "7e9", "--set", "L=3"], "L is varied or solved for, but also set to 3"),
         (["--find", "L", "--total", "7e9", "--set", "B=3"], "B=3 has no effect"),
         (["--find", "L", "--total", "7e9", "-q", "flops"], "gpt2.flops needs a value for B, S; set each with --set"),
         (["--find", "L", "--total", "7e9", "-q", "intensity"], "gpt2.intensity is a ratio, not an integer"),

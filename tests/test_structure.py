@@ -42,7 +42,7 @@ from symformer.language.symbols import (
     X_shared,
 )
 from symformer.models.model import Model
-from symformer.output.blocks import Heading
+from symformer.output.blocks import Code, Heading, Paragraph
 from symformer.quantities import quantity
 
 # One architecture for each kind of part: norms, positions, biases, experts, latents, mixers, stacks, images.
@@ -204,6 +204,14 @@ def test_key_value_heads_are_a_difference_of_sizes() -> None:
     assert "G = 32 and 8" in text
 
 
+def test_the_same_structure_does_not_mean_the_same_model() -> None:
+    """GLM-5 rotates interleaved pairs in its indexer, and DeepSeek-V3.2 halves; only GLM-5.2 reuses chosen keys."""
+    found = structure("glm-moe-dsa", "deepseek-v32")
+    assert found.same
+    assert found.same_line.endswith("can differ; only GLM-5 has the option reused_keys")
+    assert "only sizes" not in found.same_line
+
+
 def test_options_are_differences_too() -> None:
     text = printed("llama", "llama", "--option", "2:tied=true")
     assert "llama (1) uses an LM head of its own instead of an LM head tied to the token embedding." in text
@@ -240,7 +248,7 @@ def test_python_and_json_state_the_same() -> None:
         (["llava", "t5"], "LLaVA has a vision tower and a language model, and T5 has neither these"),
         (["clip", "gpt2"], "CLIP has an image encoder and a text encoder, and GPT-2 does not"),
         (["gpt2", "component:mlp"], "component:mlp is a component; --structure compares whole models"),
-        (["gpt2", "hf:bamba"], "hf:bamba is known from a trace of its code, which does not name its parts"),
+        (["gpt2", "hf:bamba"], "hf:bamba is traced, and a trace does not identify the components"),
         (["gpt2"], "--structure compares two models, not 1"),
         (["gpt2", "llama", "bert"], "--structure compares two models, not 3"),
         (["gpt2", "llama", "-q", "flops"], "cannot be combined with --quantity"),
@@ -286,6 +294,7 @@ def test_relatives_that_their_papers_name() -> None:
         "gemma3": "gemma2",
         "deepseek-v3": "deepseek-v2",  # "validated in DeepSeek-V2"
         "mamba2": "mamba",
+        "zamba2": "mamba2",  # section 2: "Mamba2 blocks" in place of the Mamba blocks of Zamba
         "distilbert": "bert",
         "opt": "gpt2",
         "llava": "llama",  # with a vision tower and a projector
@@ -298,6 +307,19 @@ def test_relatives_that_their_papers_name() -> None:
 def test_a_derivation_names_the_nearest_relative() -> None:
     blocks = document(architectures.architecture("qwen3"), ["params"], "0").blocks
     assert any(isinstance(block, Heading) and block.line == ["Nearest relative"] for block in blocks)
+    # the command at the end has the options of the page: a reader who runs it sees the same differences
+    norm = architectures.architecture("falcon-h1-7b")
+    (command,) = (
+        piece.text
+        for block in document(norm, ["params"], "0").blocks
+        if isinstance(block, Paragraph)
+        for piece in block.line
+        if isinstance(piece, Code) and piece.text.startswith("symformer compare ")
+    )
+    found = CliRunner().invoke(cli, command.split()[1:])
+    assert found.exit_code == 0, found.stderr
+    assert "constant factors of the inputs and outputs" in found.stdout
+    assert "--option 1:mixer_norm=true --option 1:norm_first=false" in command
     short = document(architectures.architecture("qwen3"), ["params"], "0", form="short").blocks
     assert not any(isinstance(block, Heading) and block.line == ["Nearest relative"] for block in short)
     shown = CliRunner().invoke(cli, ["show", "qwen3"]).stdout

@@ -255,7 +255,7 @@ def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
     [
         (["--grid", "E=512:8190:128"], "does not reach 8190 in steps of 128 (the end is included); end at 8064"),
         (["--grid", "E=9:5:1"], "'E=9:5:1' ends below its start; write E=5:9:1"),
-        (["--grid", "E=1:5:0"], "E=0: 0 is not positive; a size is at least 1"),
+        (["--grid", "E=1:5:0"], "E=0: 0 is not positive; a size is a positive integer"),
         (["--grid", "E=1:5:1:1"], "'E=1:5:1:1' has 4 numbers; a range is START:STOP:STEP, including both ends"),
         (["--grid", "E=1:"], "E=1:: a value is missing; write START:STOP:STEP, or VALUE,VALUE"),
         (["--grid", "E"], "'E' is not of the form NAME=START:STOP:STEP, such as E=512:8192:128"),
@@ -263,8 +263,8 @@ def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
         (["--grid", "E=4*L"], "E=4*L is not a number; define a size by others with --where"),
         (["--grid", "E=1,2", "--grid", "E=3"], "E is given twice; keep one"),
         (["--grid", "Q=1,2"], "unknown symbol 'Q'"),
-        (["--grid", "S=1,2"], "S has no effect: gpt2.params does not depend on S (sequence length), and gpt2"),
-        (["--grid", "E=768", "--set", "E=5"], "E is an unknown, but is also set to 5; remove one of the two"),
+        (["--grid", "S=1,2"], "S has no effect: gpt2.params does not depend on S (sequence length); choose"),
+        (["--grid", "E=768", "--set", "E=5"], "E is varied or solved for, but also set to 5; remove one of the two"),
         (["--grid", "E=1:1000000000", "--grid", "L=1:1000000000"], "combinations; at most 1,000,000,000,000,000"),
         (["--grid", "E=1:1000000", "--grid", "L=1:1000000"], "gpt2 would have 1,000,000,000,000 rows, but"),
         (["--grid", "E=768", "-q", "flops"], "a sweep of gpt2 needs a value for B, S; set one value with --set"),
@@ -282,11 +282,11 @@ def test_invalid_amounts_are_refused(text: str, unit: str, said: str) -> None:
         (["--grid", "E=768", "--filter", "__import__('os') < 3"], "is not plain arithmetic"),
         (["--grid", "E=768", "--pareto", "params"], "a Pareto front needs at least two different columns, not params"),
         (["--grid", "E=768", "--pareto", "params,flops"], "not a column; the numeric columns are E, A, params"),
-        (["--grid", "E=768", "--limit", "3", "--pareto", "E,params"], "pareto and limit cannot be combined"),
-        (["--grid", "E=768", "--sort-by", "E"], "requires limit, the number of rows to keep"),
+        (["--grid", "E=768", "--limit", "3", "--pareto", "E,params"], "--pareto and --limit cannot be combined"),
+        (["--grid", "E=768", "--sort-by", "E"], "requires --limit, the number of rows to keep"),
         (["--grid", "E=768", "--limit", "0"], "limit=0 is out of range; choose 1 to 1,000,000"),
         (["--grid", "E=768", "--json", "-o", "x.csv"], "remove one of the two"),
-        (["--grid", "E=768", "-o", "x.txt"], ".jsonl, .svg, .pdf, .png, not as .txt"),
+        (["--grid", "E=768", "-o", "x.txt"], "x.txt ends in .txt; a sweep needs the extension .csv"),
         (["--grid", "E=768", "--from", "x.csv"], "--grid defines a grid and --from reads a file; remove one"),
         ([], "define a grid with --grid, or read a file with --from"),
         (["--from", "nowhere.csv"], "nowhere.csv is not a file"),
@@ -316,7 +316,7 @@ def test_invalid_sweeps_are_refused_in_one_sentence(arguments: list[str], said: 
         ("a.csv", "E\n\u0663\n", "which is not an integer"),
         ("a.csv", "E,L\n768\n", "a.csv, line 2: 1 values for 2 columns"),
         ("a.csv", "E,E\n768,1\n", "a.csv has two columns named E; remove one"),
-        ("a.csv", "hidden_size\n768\n", "'hidden_size' is not a size, and only text can be a label: unknown"),
+        ("a.csv", "hidden_size\n768\n", "'hidden_size' is neither a size nor a text label next to sizes: unknown"),
         ("a.csv", "", "a.csv has no columns"),
         ("a.csv", "E" * 200_000, "a.csv, line 1: field larger than field limit"),
         ("a.csv", "E\n", "a.csv has no rows"),
@@ -325,8 +325,8 @@ def test_invalid_sweeps_are_refused_in_one_sentence(arguments: list[str], said: 
         ("a.jsonl", '{"L": 1, "L": 2}\n', "a.jsonl, line 1: 'L' is given twice, as 1 and as 2; remove one"),
         ("a.jsonl", '{"E": 7, "L": 1}\n{"E": 7, "L": 1, "E": 7}\n', "line 2: 'E' is given twice, as 7 and as 7"),
         ("a.jsonl", '{"E": 1e30}\n', "a.jsonl, line 1: E is a number of 31 digits; a size is an integer from 1 to"),
-        ("a.csv", "E,run\n768,7\n", "the column 'run' is not a size, and only text can be a label: unknown"),
-        ("a.csv", "name,note\na,b\n", "the column 'name' is not a size"),
+        ("a.csv", "E,run\n768,7\n", "the column 'run' is neither a size nor a text label next to sizes: unknown"),
+        ("a.csv", "name,note\na,b\n", "the column 'name' is neither a size"),
         ("a.csv", "E,params\n768,mine\n", "the label 'params' has the name of a quantity; rename the column"),
         ("a.jsonl", "[768]\n", 'a.jsonl, line 1: not a JSON object, such as {"E": 768}'),
         ("a.parquet", "no", "a.parquet is not a Parquet file"),
@@ -490,7 +490,7 @@ def test_a_front_of_three_objectives_has_a_work_limit(monkeypatch: Any) -> None:
 def test_a_notebook_shows_the_sweep() -> None:
     found = sweep("gpt2", {"E": "768,1536,770"}, sizes={"A": 12})
     html = found._repr_html_() or ""
-    assert "<p>2 of 3 configs</p><p>left out: 1 that violate A divides E</p>" in html
+    assert "<p>2 of 3 configs</p><p>skipped: 1 that violate the condition 'A divides E'</p>" in html
     assert "124,439,808" in html
     assert repr(found) == "<params of gpt2 over 3 configs>"
     assert "\\mathtt{params}" in (found._repr_latex_() or "")

@@ -128,10 +128,10 @@ REFUSED = {
     "meta-llama/Llama-2-7b-hf": ["HF_HUB_OFFLINE is set", "download the config.json", "llama-2-7b"],
     "meta-llama/Llama-2-7b-chat-hf": [
         "download the config.json",
-        "its sizes are built in as the preset llama-2-7b: symformer show",
+        "or use the preset llama-2-7b, which has its sizes: `symformer show",
     ],
     "qwen/qwen3-30b-a3b-base": [
-        "its sizes are built in as the preset qwen3-30b-a3b"
+        "or use the preset qwen3-30b-a3b, which has its sizes"
     ],  # the Hub ignores the case of ids
     "somebody/qwen3-30b-a3b": ["qwen3-30b-a3b is built in"],
     "qwen3-30b-a3": ["unknown target 'qwen3-30b-a3'; did you mean qwen3-30b-a3b"],
@@ -189,7 +189,7 @@ def test_an_option_may_have_the_name_of_an_argument(name: str) -> None:
 
 def test_the_error_for_a_foreign_convention_names_its_quantity() -> None:
     with pytest.raises(
-        UnknownNameError, match=r"attention is a convention of .*flops.*; select one of these quantities with -q"
+        UnknownNameError, match=r"it is a convention of .*flops.*; select one of these quantities with -q"
     ):
         resolve("gpt2", {"attention": "causal"}, quantities=["params"])
     assert resolve("gpt2", {"attention": "causal"}, quantities=["flops"])[1] == {"attention": "causal"}

@@ -162,7 +162,7 @@ def test_an_invalid_template_leaves_no_file(tmp_path: Path, in_process: None) ->
         (".", "x.tex", "is not a file"),
         ("a\0b", "x.tex", "template"),
         ("n" * 5000, "x.tex", "cannot be read"),
-        ("bad", "x.pdf", "--template writes text"),
+        ("bad", "x.pdf", "--template writes text formats only"),
     ):
         result = derive("-o", str(tmp_path / output), "--template", str(tmp_path / name))
         assert (result.exit_code, result.stdout) == (2, ""), name

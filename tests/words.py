@@ -195,6 +195,28 @@ def heard(weight: Tensor, x: Tensor) -> Tensor:
     return nn.functional.conv1d(x, weight, stride=1 if first else 2, padding=1).transpose(1, 2)
 
 
+def of_wave(weight: Tensor, x: Tensor) -> Tensor:
+    """Baevski et al. 2020, section 4.2: kernels of 10 or 3 or 2 positions with strides, or the positions of tokens."""
+    x = x[:, None] if x.dim() == 2 else x.transpose(1, 2)
+    kernel, groups = weight.shape[-1], x.shape[1] // weight.shape[1]
+    stride, padding = {10: (5, 0), 3: (2, 0), 2: (2, 0)}.get(kernel, (1, kernel // 2))
+    found = nn.functional.conv1d(x, weight, stride=stride, padding=padding, groups=groups)
+    return found[..., : x.shape[-1] if padding else None].transpose(1, 2)
+
+
+def of_kernel(weight: Tensor) -> Tensor:
+    """Salimans and Kingma 2016, eq. 2: the length of the matrix at each position of a kernel."""
+    return weight.pow(2).sum((0, 1), keepdim=True).sqrt()
+
+
+def mean_time(x: Tensor) -> Tensor:
+    return x.mean(1, keepdim=True)
+
+
+def std_time(x: Tensor) -> Tensor:
+    return (x.var(1, keepdim=True, unbiased=False) + 1e-5).sqrt()
+
+
 def scan(states: int) -> Function:
     """Gu and Dao 2023, eq. 2 with the steps of section 3.3, token by token: h = exp(Δ A) h + Δ u bᵀ, y = h c + D u."""
 

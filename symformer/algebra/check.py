@@ -277,7 +277,7 @@ def _our_sizes(
     """Return the printed formula over our sizes, once for each meaning of its ``N``."""
     expr = substitute_names(reading.expr, named, ours)
     if any(not each.exp.is_Integer for each in expr.atoms(Pow)):
-        raise ReadingError(f"{quoted(reading.text)} contains a root, which no count has; rewrite it without")
+        raise ReadingError(f"{quoted(reading.text)} contains a root, but counts have none; rewrite it without roots")
     counted = [each for each in named if each.expr == COUNT]
     if not counted:
         return [ConvertedFormula(expr)]

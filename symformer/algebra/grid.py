@@ -155,7 +155,7 @@ class Grid:
             if names.count(name) > 1:
                 raise SizeError(f"{name} is given twice; keep one")
         if self.count > MOST:
-            raise SizeError(f"the grid has {format_value(self.count)} combinations; at most {MOST:,} are supported")
+            raise SizeError(f"the grid has {self.count:,} combinations; at most {MOST:,} are supported")
 
     @property
     def count(self) -> int:

@@ -173,7 +173,7 @@ def bind_names(
     """
     names = list(names)
     if unused := [each for each in where if each not in names]:
-        raise ReadingError(f"{unused[0]} is given, but the formula has no such name; it has {listed(names)}")
+        raise ReadingError(f"--where {unused[0]}: the formula has no name {unused[0]}; its names are {listed(names)}")
     found = []
     for name in names:
         if name in where:

@@ -56,7 +56,9 @@ class OpenModel:
         fixed = {name: check_relation(symbol(name, own), value, own) for name, value in {**given, **where}.items()}
         for name in names:
             if name in fixed:
-                raise SizeError(f"{name} is an unknown, but is also set to {text(fixed[name])}; remove one of the two")
+                raise SizeError(
+                    f"{name} is varied or solved for, but also set to {text(fixed[name])}; remove one of the two"
+                )
         sizes = {name: symbol(name, own) for name in names}
         free = {name: size for name, size in sizes.items() if size in own}
         model = model.set_unchecked({**fixed, **free})
@@ -134,9 +136,7 @@ def condition_lines(
     for name in names:
         preferred = free.get(named_symbol(name))
         closest = "the smallest value" if preferred is None else f"{preferred:,} or the closest value"
-        found.append(
-            [f"{name} is not in the formula and was not given; each row uses {closest} that its conditions allow"]
-        )
+        found.append([f"{name} occurs only in conditions and is not set; each row uses {closest} that satisfies them"])
     for formula in formulas:
         concerned = find_quantity(formula.measure.name).shown_conventions(formula)
         found += [[setting(name, choice)] for name, choice in concerned.items()]
@@ -151,6 +151,4 @@ def _concerns(size: Symbol, formulas: Sequence[Formula], model: Model) -> None:
     if not any(size in each.accepted_sizes for each in formulas):
         ids = " and ".join(each.id for each in formulas)
         what = model.meaning(size)
-        raise SizeError(
-            f"{size} has no effect: {ids} does not depend on {size} ({what}), and {model.target} does not have it"
-        )
+        raise SizeError(f"{size} has no effect: {ids} does not depend on {size} ({what}); choose another size")

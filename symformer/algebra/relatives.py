@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from .. import architectures
@@ -15,7 +16,9 @@ from .structure_profile import LANGUAGE, StackProfile, profiles
 def nearest_relative(name: str) -> str:
     """Return the nearest relative of an architecture among the built-in ones, or "" if there is none.
 
-    It differs in the fewest parts; among several, by the fewest phrases, and then the oldest. A relative is older: so
+    It differs in the fewest parts; among several, by the fewest phrases, and then the oldest. A model without any of
+    the mixers of the architecture (attention, for example) counts as differing in one more part, and one with such a
+    mixer comes first among models that differ in equally many parts. A relative is older: so
     is the first paper that its class cites. Architectures of the same paper are in the order of their names. A model of
     a single layer is a relative of such models only, and a model with an encoder and a decoder has another one as its
     relative if there is one. The relative of a multimodal model may be its language model.
@@ -50,8 +53,15 @@ def nearest_relative(name: str) -> str:
         except OptionError:  # they have other towers
             continue
         other_stacks = own.keys() != theirs.keys() and LANGUAGE not in own
-        found.append((other_stacks, parts, phrases, since, other))
+        unlike = not _mixers(own) & _mixers(theirs)
+        found.append((other_stacks, parts + unlike, unlike, phrases, since, other))
     return min(found)[-1] if found else ""
+
+
+def _mixers(found: dict[str, StackProfile]) -> set[str]:
+    """Return the phrases for the mixers of a model, without the layers that have them."""
+    phrases = (phrase for stack in found.values() for phrase in stack.aspects.get("mixer", ()))
+    return {re.sub(r",? in \{.*\} of the \{.*\} layers$", "", phrase) for phrase in phrases}
 
 
 def _single(found: dict[str, StackProfile]) -> bool:

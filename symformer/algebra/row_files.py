@@ -114,7 +114,7 @@ class RowFile:
             symbol(name, self.own)
         except SymformerError as error:
             return ConfigError(
-                f"{self.path}: the column {quoted(name)} is not a size, and only text can be a label: {error}"
+                f"{self.path}: the column {quoted(name)} is neither a size nor a text label next to sizes: {error}"
             )
         raise AssertionError(name)
 

@@ -252,7 +252,7 @@ class Sensitivity(FormulaAnswer):
         ]
         if not self.changes:
             return [*found, Paragraph(["the formula has no sizes"])]
-        head = ["size", "value", "derivative", "elasticity", "one more", "", "asymptote (others fixed)"]
+        head = ["size", "value", "derivative", "elasticity", "increase by 1", "", "asymptote (others fixed)"]
         rows = [self._row(each) for each in self.changes]
         return [*found, Table([[each] for each in head], rows, "lrlrlrl"), *map(Paragraph, self._notes())]
 

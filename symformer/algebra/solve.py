@@ -66,7 +66,7 @@ class SearchGoal:
     ) -> SearchGoal:
         """Return the target for a total or an upper limit. Raises OptionError, ArithmeticTextError."""
         if (total is None) == (at_most is None):
-            raise OptionError("give exactly one of a total and an upper limit, such as --total 7e9 or --at-most 7e9")
+            raise OptionError("give either a total or an upper limit, such as --total 7e9 or --at-most 7e9")
         if at_most is not None:
             if tolerance is not None:
                 raise OptionError("--tolerance needs --total and cannot be combined with --at-most; remove one of them")

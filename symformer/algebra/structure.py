@@ -9,7 +9,7 @@ from typing import Any
 
 from sympy import Expr, Integer, Symbol
 
-from ..language.errors import OptionError
+from ..language.errors import OptionError, joined
 from ..language.frozen import FrozenDict
 from ..language.notation.text import code
 from ..language.symbols import print_order
@@ -22,6 +22,11 @@ from .structure_words import StructureChange, amount_sentence, line, spoken
 
 QUANTITIES = ("params", "flops", "kv-cache")
 NOTHING = Integer(0)
+# What models of the same structure have in common, if they are of different classes.
+SAME = (
+    "at equal sizes, all counts are equal; details that no count depends on, such as the order of rotated elements, "
+    "can differ"
+)
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,19 @@ class StructureComparison(Answer):
         """Whether both models have the same structure, so that only sizes can differ."""
         return not self.differences
 
+    @property
+    def same_line(self) -> str:
+        """What can differ between two models of the same structure, as a clause."""
+        if type(self.models[0].component) is type(self.models[1].component):
+            return "only sizes can differ"
+        own = [set(type(model.component).choices()) for model in self.models]
+        only = [
+            f"only {name} has the option{'s' * (len(more) > 1)} {joined(sorted(more))}"
+            for name, more in zip(self.names, (own[0] - own[1], own[1] - own[0]), strict=True)
+            if more
+        ]
+        return "; ".join([SAME, *only])
+
     @cached_property
     def sentences(self) -> tuple[str, ...]:
         """All sentences about the differences, as text."""
@@ -217,7 +235,7 @@ class StructureComparison(Answer):
         """Yield the blocks without the heading."""
         first, second = self.names
         if self.same:
-            yield Paragraph([f"{first} has the structure of {second}: only sizes can differ."])
+            yield Paragraph([f"{first} has the structure of {second}: {self.same_line}."])
         yield from map(Paragraph, self.paragraphs())
         if self.differing_sizes:
             yield Paragraph(self._sizes())

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from sympy import Expr, Integer, expand
 
 from ..components.base import Component
+from ..components.convolutional_positions import ConvolutionalPositions
 from ..components.distance_embedding import DistanceEmbedding
 from ..components.latent_attention import LatentAttention
 from ..components.linear import Linear
@@ -15,11 +16,12 @@ from ..components.position_embedding import PositionEmbedding
 from ..components.segment_embedding import SegmentEmbedding
 from ..components.short_convolution import ShortConvolution
 from ..components.token_embedding import TokenEmbedding
+from ..components.wave_encoder import WaveEncoder
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..ledger.facts import CARRYING, ONE, Entry, OperationKind, Scope
 from .role_totals import RECURRENT
-from .structure_profile import ONLY, OTHER, PROJECTOR, in_towers, stack_name
+from .structure_profile import FRAMES, MASKED_FRAME, ONLY, OTHER, PROJECTOR, in_towers, stack_name
 
 BEFORE, LAYERS, AFTER = "before the layers", "in the layers", "after the layers"
 Place = tuple[str, str]  # a stack and a part of it
@@ -140,12 +142,16 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
 
 
 def _embedding(parts: Sequence[Component], entry: Entry, alone: bool) -> str:
+    if entry.path.startswith((FRAMES, MASKED_FRAME)):
+        return "audio embedding"
     if entry.path.partition(".")[0] == PROJECTOR:
         return "projector"
     for part in parts:
         match part:
-            case PositionEmbedding() | DistanceEmbedding():
+            case PositionEmbedding() | DistanceEmbedding() | ConvolutionalPositions():
                 return "positions"
+            case WaveEncoder():
+                return "audio embedding"
             case SegmentEmbedding():
                 return "segment embedding"
             case PatchEmbedding():
@@ -153,7 +159,7 @@ def _embedding(parts: Sequence[Component], entry: Entry, alone: bool) -> str:
             case TokenEmbedding() | Linear():
                 return "token embedding"
             case Component(role="norms"):
-                distances = alone and entry.path.startswith("encoder.")  # the norm of distances in DeBERTa
+                distances = alone and entry.path.startswith("encoder.LayerNorm")  # the norm of distances in DeBERTa
                 return "positions" if distances else "embedding norm"
             case Component(name="conditioning"):
                 return "conditioning"

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from sympy import Add, Expr, Integer, Symbol, expand
 
 from ..architectures.base_architecture import Architecture
+from ..components.base import Component
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, RuleError, naming
 from ..language.frozen import FrozenDict
 from ..language.notation.text import code
 from ..language.symbols import A, A_vis, D, E_vis, G, H, H_vis, L, P, S, S_enc
 from ..models.model import Model
+from ..output.blocks import Line
 from ..quantities import quantity as find_quantity
 from .structure import QUANTITIES, PartDifference, StructureComparison
 from .structure_amounts import Place, part_amounts, silent_operations
@@ -28,7 +30,7 @@ from .structure_profile import (
     in_towers,
     profiles,
 )
-from .structure_words import ROTARY, StructureChange, changes_of
+from .structure_words import ROTARY, StructureChange, changes_of, line
 
 NOTHING = Integer(0)
 NONE = "-"  # in the place of a stack that only the other model has
@@ -55,6 +57,22 @@ def differing_parts(one: Mapping[str, StackProfile], two: Mapping[str, StackProf
     return len(found), sum(found.values())
 
 
+def difference_in_words(one: Component, two: Component) -> Line:
+    """Return in a few words how the structure of a component differs from that of another, or [] if it does not.
+
+    Raises OptionError for components whose structures are not compared.
+    """
+    found = (profiles(one), profiles(two))
+    said = [
+        change.short
+        for left, right in _pairs("the first", "the second", *found)
+        if NONE not in (left, right)
+        for part in dict.fromkeys(PARTS.values())
+        for change in changes_of(part, found[0][left], found[1][right])
+    ]
+    return line("; ".join(dict.fromkeys(said)))
+
+
 def compare_structures(first: Model, second: Model) -> StructureComparison:
     """Return how the structures of two models differ.
 
@@ -65,8 +83,8 @@ def compare_structures(first: Model, second: Model) -> StructureComparison:
             raise OptionError(f"{model.target} is a component; --structure compares whole models")
         if model.provenance.reading:
             raise OptionError(
-                f"{model.target} is known from a trace of its code, which does not name its parts; compare the totals "
-                "of a quantity instead, without --structure"
+                f"{model.target} is traced, and a trace does not identify the components that --structure compares; "
+                "remove --structure to compare totals"
             )
     one, two = profiles(first.component), profiles(second.component)
     pairs = _pairs(first.title, second.title, one, two)

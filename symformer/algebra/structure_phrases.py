@@ -15,6 +15,7 @@ from ..components.disentangled_attention import DisentangledAttention
 from ..components.gated_delta_net import GatedDeltaNet
 from ..components.gated_mlp import GatedMLP
 from ..components.head_norm import HeadNorm
+from ..components.joint_attention import JointAttention
 from ..components.kimi_delta_attention import KimiDeltaAttention
 from ..components.latent_attention import LatentAttention
 from ..components.layer_norm import LayerNorm
@@ -45,7 +46,7 @@ from ..language.notation.text import code
 from ..language.symbols import D, E
 
 Phrases = dict[str, list[str]]  # by aspect
-ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention)
+ATTENTION = (SelfAttention, LatentAttention, DisentangledAttention, RelativeAttention, JointAttention)
 MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, RecurrentBlock, ShortConvolution)
 # A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
 _ROUTING = {
@@ -97,9 +98,11 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
             "sinks",
             "gate",
             "blocks",
+            "prompt",
         ),
     ),
     LatentAttention: ("heads", "query_latent", "indexer", "reused", "shared", "positions"),
+    JointAttention: ("heads", "head_width", "head_norm", "rotated", "image", "text_output"),
     LightningIndexer: ("heads", "head_width"),
     CrossAttention: ("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale"),
     SelectiveScan: ("bias", "convolution_bias", "activation", "normalized", "norm_scale"),
@@ -158,6 +161,8 @@ def mixer(part: Component) -> str:
             )
         case DisentangledAttention():
             return "disentangled attention, with separate scores for tokens and distances,"
+        case JointAttention():
+            return "attention over a text and an image together, with separate weights,"
         case RelativeAttention():
             return "attention with keys for tokens and keys for distances"
         case SelectiveScan():
@@ -229,6 +234,8 @@ def _attention_details(part: SelfAttention) -> list[str]:
         found.append("a constant factor of the values")
     if part.blocks:
         found.append("attention of each token of an image to all tokens of that image")
+    if part.prompt:
+        found.append("attention of each token of a prompt to all tokens of the prompt")
     if part.output_norm is not None:
         found.append(f"{article(norm_words(part.output_norm, False))} before the output projection of attention")
     return found
@@ -246,13 +253,14 @@ def attention(part: SelfAttention) -> Phrases:
         "attention biases": projections_with_bias(part),
         "scale": [scale.get(part.scale, "scores divided by √{D}")],
         "window": [_window(part)] if part.window is not None else [],
-        "query and key norms": [
-            f"{article(norm_words(norm, False))} of queries and keys, {where}"
-            for where, norm in norms.items()
-            if norm is not None
-        ],
+        "query and key norms": [norms_of_heads(norm, where) for where, norm in norms.items() if norm is not None],
         "sinks": ["a learned sink logit of each head in the softmax"] if part.sinks else [],
     }
+
+
+def norms_of_heads(norm: Component, where: str) -> str:
+    """Return the phrase for a norm of queries and keys."""
+    return f"{article(norm_words(norm, False))} of queries and keys, {where}"
 
 
 def _window(part: SelfAttention) -> str:
@@ -270,11 +278,12 @@ def rotary(part: Component) -> str:
 
 def projections_with_bias(part: Component) -> list[str]:
     """Return the projections of attention that have a bias."""
-    if isinstance(part, RelativeAttention | DisentangledAttention):
+    if isinstance(part, RelativeAttention | DisentangledAttention | JointAttention):
         return ["query", "key", "value", "output"]
     if not isinstance(part, SelfAttention):
         return []
-    having = {"query": part.bias, "key": part.bias and part.key_bias, "value": part.bias, "output": part.output_bias}
+    having = {"query": part.bias, "key": part.bias and part.key_bias, "value": part.bias}
+    having["output"] = bool(part.output) and part.output_bias
     return [name for name, bias in having.items() if bias]
 
 
@@ -296,9 +305,11 @@ def network(part: object, shared: bool) -> Phrases:
             return {"MLP": [f"a shared expert of width {{{code(part.hidden)}}}"]}
         case GatedMLP():
             said = ["a gated MLP"]
-            said += [f"{article(norm_words(part.norm, False))} of its hidden layer"] if part.norm is not None else []
-            said += ["an adapter of each layer for its input projections"] if part.adapter else []
-            said += ["constant factors of its gate and its output"] if part.gate_factor or part.factor else []
+            norm = "" if part.norm is None else article(norm_words(part.norm, False))
+            said += [f"{norm} of the hidden layer of the MLP"] if norm else []
+            said += ["an adapter for the input projections of the MLP"] if part.adapter else []
+            factors = part.gate_factor or part.factor
+            said += ["constant factors of the gate and the output of the MLP"] if factors else []
             return {"MLP": said, **_activation(part.activation, part.bias)}
         case MLP():
             found = {"MLP": ["an MLP without a gate"], **_activation(part.activation, part.bias)}

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from sympy import Add, Expr
 
 from ..components.base import Component
+from ..components.convolutional_positions import ConvolutionalPositions
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
 from ..components.dropout import Dropout
 from ..components.gated_mlp import GatedMLP
 from ..components.identity import Identity
+from ..components.joint_attention import JointAttention
 from ..components.layer_norm import LayerNorm
 from ..components.linear import Linear
 from ..components.lm_head import LMHead
@@ -25,7 +27,9 @@ from ..components.relative_attention import RelativeAttention
 from ..components.rms_norm import RMSNorm
 from ..components.segment_embedding import SegmentEmbedding
 from ..components.self_attention import SelfAttention
+from ..components.text_conditioning import TextConditioning
 from ..components.token_embedding import TokenEmbedding
+from ..components.wave_encoder import WaveEncoder
 from ..language.notation.text import code
 from ..language.symbols import P
 from ..ledger.facts import Entry, OperationKind, Scope
@@ -39,11 +43,14 @@ from .structure_phrases import (
     mixer_details,
     network,
     norm_words,
+    norms_of_heads,
     projections_with_bias,
     rotary,
 )
 
 ENCODER, DECODER, IMAGE, TEXT, ONLY = "encoder", "decoder", "image encoder", "text encoder", ""
+# The modules between the convolutions over a sound wave and the layers, and a mask token, by their names in torch.
+FRAMES, MASKED_FRAME = "feature_projection.", "masked_spec_embed"
 VISION, LANGUAGE = "vision tower", "language model"  # of a multimodal model
 _TOWERS = {"vision_model": IMAGE, "text_model": TEXT, "vision_tower": VISION, "language_model": LANGUAGE}
 PROJECTOR = "multi_modal_projector"
@@ -226,14 +233,27 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
             found.add("positions", f"{kind}{unused}")
         case SegmentEmbedding():
             found.add("segments", "an embedding of segments")
+        case WaveEncoder(norm=norm, bias=bias):
+            where = "a norm of the first" if norm == "group" else "a layer norm in each"
+            found.add("audio", f"convolutions over a sound wave, with {where}" + " and biases" * bias)
+        case ConvolutionalPositions():
+            found.add("positions", "positions from a convolution")
+        case LayerNorm() | RMSNorm() if _path(item).startswith(FRAMES):
+            found.add("audio", "a layer norm of the frames")
+        case Linear() if _path(item).startswith(FRAMES):
+            found.add("audio", "a projection of the frames to the hidden size")
         case PatchEmbedding(bias=bias):
             found.add("image", "an embedding of image patches", *(["a bias of the patch embedding"] if bias else []))
         case LayerNorm() | RMSNorm():
-            distances = alone and _path(item).startswith("encoder.")  # DeBERTa normalizes its embedding of distances
+            distances = alone and _path(item).startswith(
+                "encoder.LayerNorm"
+            )  # DeBERTa normalizes its embedding of distances
             where = "of the embedding of distances" if distances else "after the embedding"
             found.add("positions" if distances else "embedding norm", f"{article(norm_words(part, False))} {where}")
         case Component(role="embeddings") if part.name == "conditioning":
             found.add("conditioning", "an embedding of time steps and classes")
+        case TextConditioning():
+            found.add("conditioning", "an embedding of time steps and a pooled text")
         case Linear():
             found.add("tokens", "a projection of the token embedding to the hidden size")
     if isinstance(item, Scope):
@@ -246,6 +266,8 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
             found.add("audio", "convolutions over audio frames")
         case OperationKind.POSITIONS if item.function == "sinusoidal":
             found.add("positions", "sinusoidal positions")
+        case OperationKind.PARAMETER if item.weights[0].path == MASKED_FRAME:
+            found.add("audio", "a mask token")
         case OperationKind.PARAMETER if "pos" in item.weights[0].path:
             found.rows = item.weights[0].shape[-2]
             found.add("positions", "stored sinusoidal positions" if item.fixed else "learned position embeddings")
@@ -356,7 +378,7 @@ def _layer(found: StackProfile, kind: Scope) -> _Layer:
     sublayers = sum(_role(scope.part) != "norms" and not isinstance(scope.part, Identity) for scope in _sublayers(kind))
     sublayers -= max(len(mixers) - 1, 0)
     if _role(kind.part) == "block":
-        layer.aspects["sublayers"] = [f"{_NUMBERS.get(sublayers, sublayers)} in each layer"]
+        layer.aspects["sublayers"] = [f"{_NUMBERS.get(sublayers, sublayers)} per layer"]
     if len(mixers) > 1:
         beside = any(isinstance(scope.part, ParallelSum) for scope in kind.walk())
         mixers = [f"{' and '.join(mixers)} in parallel" if beside else " followed by ".join(mixers)]
@@ -384,6 +406,8 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
         "pre-norm-block": "a norm before each sublayer (pre-norm)",
         "layer-scale-block": "a norm before each sublayer (pre-norm)",
         "adaptive-block": "a norm before each sublayer (pre-norm)",
+        "joint-block": "a norm before each sublayer (pre-norm)",
+        "single-stream-block": "attention and the MLP in parallel, with one norm and one output matrix,",
         "post-norm-block": "a norm after each residual sum (post-norm)",
         "decoder-block": "a norm after each residual sum (post-norm)",
         "sandwich-block": "a norm before and a norm after each sublayer",
@@ -400,7 +424,7 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
         layer.aspects["arrangement"].append("no norm before attention")
     if name == "layer-scale-block":
         layer.aspects["residual"].append("a learned factor of each element of a sublayer's output (LayerScale)")
-    if name == "adaptive-block":
+    if name in ("adaptive-block", "joint-block", "single-stream-block"):
         layer.aspects["conditioning"].append(
             "scales and shifts of each sublayer that a condition determines (adaLN-Zero)"
         )
@@ -433,6 +457,8 @@ def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope
         "mask": ["causal attention" if scores.mask == "causal" else "attention in both directions"],
         "positions": positions,
     }
+    if isinstance(part, JointAttention) and part.head_norm is not None:
+        layer.aspects["query and key norms"] = [norms_of_heads(part.head_norm, "over each head")]
     if isinstance(part, SelfAttention):
         layer.aspects |= attention(part)
         if found.heads is None:

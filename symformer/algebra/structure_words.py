@@ -29,6 +29,8 @@ _SHORT = {
     "an LM head tied to the token embedding": "tied LM head",
     "an LM head of its own": "untied LM head",
 }
+# Without a head, whether it would be tied is of no interest.
+_HEADS = {"tied LM head": "LM head", "untied LM head": "LM head"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class StructureChange:
             gained, lost = ([bare(each).rstrip(",") for each in phrases] for phrases in (new, old))
         if gained and lost and self.aspect in CHOICES:
             return f"{_and(gained)} instead of {_and(lost)}"
-        return "; ".join([*gained, *(f"no {each}" for each in lost)])
+        return "; ".join([*gained, *(f"no {_HEADS.get(each, each)}" for each in lost)])
 
 
 def changes_of(part: str, one: StackProfile | None, two: StackProfile | None) -> tuple[StructureChange, ...]:

@@ -64,9 +64,9 @@ class Sweep(Answer):
         """Validate all inputs before computing. Raises OptionError, SizeError."""
         super().__post_init__()
         if self.pareto and self.limit is not None:
-            raise OptionError("pareto and limit cannot be combined; remove one of them")
+            raise OptionError("--pareto and --limit cannot be combined; remove one of the two")
         if self.sort_by is not None and self.limit is None:
-            raise OptionError(f"sorting by {self.sort_by.name} requires limit, the number of rows to keep")
+            raise OptionError(f"--sort-by {self.sort_by.name} requires --limit, the number of rows to keep")
         for each in (*self.pareto, *([self.sort_by] if self.sort_by else [])):
             if each.name not in self.columns or each.name in self.rows.labels:
                 numbers = [name for name in self.columns if name not in self.rows.labels]
@@ -232,7 +232,10 @@ class Sweep(Answer):
         found = [f"{rows:,} of {self.rows.count:,} configs"]
         if self.pareto:
             found[0] += f" on the Pareto front of {' and '.join(map(str, self.pareto))}, the first of equal rows"
-        found += [f"left out: {number:,} that violate {said}" for said, number in self.rejected_by_condition.items()]
+        found += [
+            f"skipped: {number:,} that violate the condition {said!r}"
+            for said, number in self.rejected_by_condition.items()
+        ]
         return found
 
     def _picture(self, by: str) -> Plot:

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..components import RMSNorm
 from ..language.symbols import A, D, E, G, H, L, V
-from .base_architecture import HEADS_DIVIDE, Activation, BoolField, Fields, Function, WitnessSpec, option, usual
+from .base_architecture import (
+    HEADS_DIVIDE,
+    Activation,
+    BoolField,
+    Fields,
+    Function,
+    Variants,
+    WitnessSpec,
+    option,
+    usual,
+)
 from .bases.llama_like import LlamaLike
 
 
@@ -29,7 +40,7 @@ class Gemma(LlamaLike):
         inert=("hidden_activation",),  # the class reads the function from 'hidden_act'
     )
     witness = WitnessSpec("Gemma", conditions=HEADS_DIVIDE)
-    variants = ({}, {"tied": False}, {"head": "none"})
+    variants: ClassVar[Variants] = ({}, {"tied": False}, {"head": "none"})
 
     tied: bool = option(BoolField("tie_word_embeddings", True))
     # the class reads gelu as the tanh approximation, its name in early configs

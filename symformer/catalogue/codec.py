@@ -21,8 +21,11 @@ from ..language.arithmetic import parse
 from ..language.errors import CatalogueError, SymformerError
 from ..language.notation.text import code
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
+from ..models.provenance import traced_only
 
 CONDITIONS = {each.__name__: each for each in (AtMost, Differs, Divides, Equals, Excludes)}
+# How files written by earlier versions state that a trace fixed a size, and why.
+_FIXED = re.compile(r"the trace fixed it at ([\d,]+)(?:: (.*))?")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 IS = "is"  # the key that names the class of a condition
 
@@ -123,6 +126,8 @@ class _Reader:
 
     def made(self, cls: Any, data: Mapping[str, Any]) -> Any:
         """Return the object of a dataclass."""
+        if cls is Equals and (found := _FIXED.fullmatch(str(data.get("because", "")))):
+            data = {**data, "because": traced_only(int(found[1].replace(",", "")), found[2] or "")}
         hints = _hints(cls)
         return cls(**{name: self.read(hints[name], each) for name, each in data.items()})
 

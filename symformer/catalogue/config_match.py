@@ -19,6 +19,7 @@ from ..configs.rotary import PARTLY
 from ..language.errors import CatalogueError, quoted
 from ..language.sizes import substitute
 from ..language.symbols import named_symbol
+from ..models.provenance import TRACE_AGAIN
 from .entries import (
     CLASS_FIELDS,
     COMMON,
@@ -86,7 +87,8 @@ def refusal_reason(config: Mapping[str, Any]) -> str:
         try:
             match(kept, config)
         except CatalogueError as error:
-            return f"the catalogue has {name}, but not for this config: {error}"
+            why = str(error).replace(f"; {TRACE_AGAIN}", "")
+            return f"the catalogue's formulas of {name} do not cover this config: {why}"
     return ""
 
 

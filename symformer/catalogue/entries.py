@@ -275,6 +275,18 @@ def of_type(model_type: str) -> tuple[Find, dict[str, Any]] | None:
     return finder(kept, ConfigMatch({})), {"model_type": model_type, **heads}
 
 
+def _patterns(kept: CatalogueEntry, at: ConfigMatch, quantity: str) -> dict[str, tuple[str, ...]]:
+    """Return the lists of layer kinds that can affect a formula, with the kinds that each must repeat."""
+    changed = {field for turn in at.effects for field in kept.option_effects[turn].fields}
+    silent = kept.config.inert_for_params if quantity == STORED else {}
+    found = {}
+    for name, value in kept.switches.items():
+        kinds = value.get("layers", ()) if isinstance(value, Mapping) else ()
+        if len(set(map(str, kinds))) > 1 and name not in changed and name not in silent:
+            found[name] = tuple(map(str, kinds))
+    return found
+
+
 def finder(kept: CatalogueEntry, at: ConfigMatch, assumed: tuple[str, ...] = ()) -> Find:
     """Return the function that finds the records of a class with these sizes and switches, by quantity."""
     name = kept.config.name
@@ -289,11 +301,15 @@ def finder(kept: CatalogueEntry, at: ConfigMatch, assumed: tuple[str, ...] = ())
         if found is None and (operations := record(kept, at.effects, OPERATIONS, at.absent)) is not None:
             found = operations if quantity in operations.operations.confirmed else None
         if found is None:
-            why = f": {kept.config.run_refusal}" if kept.config.run_refusal else ""
-            raise CatalogueError(f"the catalogue has no {quantity} for {name}{why}")
+            if why := kept.config.run_refusal:
+                raise CatalogueError(f"the catalogue has only params for {name}, not {quantity}: {why}")
+            raise CatalogueError(f"the catalogue has no {quantity} for {name}")
         if why := violated_condition(found, at.numbers):
             raise CatalogueError(f"the catalogue's {quantity} for {name} does not apply to this config: {why}")
-        return replace(found, config=at.numbers, assumed=assumed, by="catalogue")
+        reading = found.reading
+        if reading is not None:
+            reading = replace(reading, patterns=_patterns(kept, at, quantity))
+        return replace(found, config=at.numbers, assumed=assumed, by="catalogue", reading=reading)
 
     return known
 

@@ -68,9 +68,10 @@ class MeasuredModel(Component):
 
     @property
     def about(self) -> str:
+        title = self.title.removesuffix(", traced")
         if self.fixed:
-            return f"{self.title}: its parameters are counted on the module itself, so its sizes are numbers."
-        return f"{self.title}: its formula is obtained by building the class at several sizes."
+            return f"{title}: its parameters are counted on the module itself, so its sizes are numbers."
+        return f"The formula of {title} is traced: it is obtained by building the model at several sizes."
 
     @property
     def total(self) -> Expr:
@@ -163,8 +164,8 @@ def check_measurable(quantity: str) -> None:
 def run_refusal(stem: str, quantity: str) -> RuleError:
     """Return the error for a quantity that needs a forward pass, if only the stored weights were traced."""
     return RuleError(
-        f"{stem}: {quantity} needs a forward pass; describe the inputs of the model with `inputs` (without inputs, "
-        "only params is known)"
+        f"{stem}: {quantity} needs a forward pass; describe the inputs of the model with --inputs (in Python, "
+        "`inputs`); without them, only params is available"
     )
 
 

@@ -22,7 +22,7 @@ def command(paper: str, configs: bool, as_json: bool) -> int:
 
     It checks the macros written by `symformer derive --macros` and every \symformer{ID}{NUMBER}, in the paper and in
     the files that it includes by \input from its own folder. The exit status is 0 if all numbers are right, 1 if any
-    differs, and 2 if any cannot be checked or the paper has none.
+    differs, and 2 if any cannot be checked or there are none.
     """
     from ..documents.paper_audit import audit
     from ..language.errors import DocumentError

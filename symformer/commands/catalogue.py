@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def command(words: tuple[str, ...], as_json: bool) -> None:
     """List the classes in the catalogue.
 
-    A config.json of one of these classes does not need torch. With WORDS, list only the classes whose name or
-    model type contains one of them. The catalogue covers every config switch that changes what a class stores or
-    computes. If exactly one class matches, print its formulas and the change that each switch makes.
+    For a config.json of one of these classes, symformer does not need torch. The catalogue covers every config switch
+    that changes what a class stores or computes. With WORDS, list only the classes whose name or model type contains
+    one of them. If exactly one class matches, print its formulas and the change that each switch makes.
     """
     from ..catalogue.entries import classes, find_entry
     from ..catalogue.record import OPERATIONS
@@ -52,7 +52,7 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
         )
     if words and not facts:
         raise UnknownNameError(
-            "class or model type", " ".join(words), dict(classes()), "symformer catalogue lists them all"
+            "class or model type", " ".join(words), dict(classes()), "`symformer catalogue` lists them all"
         )
     alone = find_entry(facts[0]["class"], facts[0]["type"]) if len(facts) == 1 else None
     if alone is not None:

@@ -226,7 +226,7 @@ def _check(
                 raise click.UsageError(f"unexpected argument {each!r}{belongs}")
     if len(targets) == 1 and over is None:
         raise click.UsageError(
-            f"{targets[0]} is the only model given; name another one, or another quantity of this one with --divide-by"
+            f"{targets[0]} is the only model; name a second one, or divide by another quantity with --divide-by"
         )
     drawn = plot_output.is_plot(output, PLOTS)
     if x is not None and not drawn:

@@ -150,7 +150,7 @@ def _extension(output: str, into: bool, form: str, kind: Kind) -> str:
     from ..language.errors import DocumentError
     from ..output.files import check_new_folder, check_output
 
-    what = {"fragment": "a fragment", "macros": "a file of macros"}.get(kind, "")
+    what = {"fragment": "--fragment", "macros": "--macros"}.get(kind, "")
     usual = "tex" if what else "html" if kind == "live" else FORMATS[0]
     if into:
         check_new_folder(output)
@@ -160,7 +160,7 @@ def _extension(output: str, into: bool, form: str, kind: Kind) -> str:
     else:
         extension = check_output(output, "a derivation", (*FORMATS, ARCHIVE), form)
     if what and extension != "tex":
-        raise click.UsageError(f"{what} is written as .tex, but --format is {extension}; remove --format")
+        raise click.UsageError(f"{what} writes .tex, but --format is {extension}; remove --format")
     if kind == "live" and extension != "html":
         place = f"each file in {output}" if into else output
         raise DocumentError(f"--live writes .html, but {place} is .{extension}; remove --live or write .html")
@@ -173,7 +173,9 @@ def _own(template: str, extension: str, place: str) -> tuple[str, str]:
     from ..language.errors import DocumentError
 
     if extension in ("pdf", ARCHIVE):
-        raise DocumentError(f"--template writes text, but {place} is .{extension}; write .tex or .typ and compile that")
+        raise DocumentError(
+            f"--template writes text formats only, but {place} is .{extension}; write .tex or .typ, and compile it"
+        )
     text = read_template(template)
     if warning := check_delimiters(text, template):
         print_error(warning)

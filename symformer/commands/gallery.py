@@ -20,8 +20,8 @@ def command(folder: str, check: bool) -> None:
     """Write the derivations of all architectures.
 
     FOLDER receives a Markdown and a PDF file for each architecture, pages with every class of the catalogue, and a
-    README.md that links to all of them. If FOLDER is the folder reports of a checkout of the repository, the file of
-    the package from which symformer list reads titles and formulas is written too.
+    README.md that links to all of them. In a checkout of the repository, with its folder reports as FOLDER, the
+    command also updates symformer/views/stored_summaries.json, which `symformer list` reads.
     """
     from ..documents.gallery_pages import pages
     from ..output.files import check_folder, stale, write_all

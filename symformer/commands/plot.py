@@ -73,7 +73,7 @@ def command(
     for name, value in given.items():
         if value is not None and name not in TAKES.get(kind, ()):
             whose = next(each for each, names in TAKES.items() if name in names)
-            raise OptionError(f"--{name} applies to --kind {whose} only, not to --kind {kind}; remove one of the two")
+            raise OptionError(f"--{name} has no effect with --kind {kind}; add --kind {whose}, or remove --{name}")
     if kind == "part" and part is None:
         raise OptionError("--kind part requires --part, such as --part h.attn; `symformer tree` lists the parts")
     counts = quantity or USUAL.get(kind, "params")

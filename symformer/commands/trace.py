@@ -48,21 +48,28 @@ def command(
     The command runs the code that TARGET names. It checks the formula row by row at new random sizes, and FLOPs also
     against torch's own counter. If a check fails, it prints no formula.
 
-    params, flops, train-flops, activations and kv-cache are torch's own counts: of stored parameters, products, tensors
-    saved for the backward pass, and cached tensors. If every row is recognised as an operation, active-params,
-    prefill-flops, decode-flops, generation-flops and inference-memory are available too.
+    The quantities params, flops, train-flops, activations and kv-cache are measured in torch: stored parameters, matrix
+    products, tensors saved for the backward pass, and cached tensors. If every row is recognized as an operation,
+    active-params, prefill-flops, decode-flops, generation-flops and inference-memory are available too.
     """
     from ..language.arithmetic import size
-    from ..language.errors import OptionError
+    from ..language.errors import OptionError, SizeError, UnknownNameError
     from ..language.notation.text import amount
     from ..language.sizes import whole
     from ..language.target import TargetKind, parse
+    from ..models.provenance import fixed_note
     from ..output.blocks import Heading, Paragraph, Table
     from ..targets.resolution import pairs
     from ..views.provenance_lines import config_agreement
     from ..views.summary import config_commit
     from ..witness import ignored_at, values_at
     from ..witness import trace as trace_model
+
+    def number(name: str, value: str) -> int:
+        try:
+            return whole(name, size(value))
+        except UnknownNameError:
+            raise SizeError(f"{name}={value} is not a number; a size is a positive integer") from None
 
     kind = parse(target).kind
     for option, given in (("--size", sizes), ("--inputs", (inputs,) if inputs else ())):
@@ -72,7 +79,7 @@ def command(
             )
     if sets and not configs:
         raise OptionError(f"--set {sets[0]} requires a config to evaluate the formula at; name one with --at")
-    start, run = ({name: whole(name, size(value)) for name, value in pairs(given).items()} for given in (sizes, sets))
+    start, run = ({name: number(name, value) for name, value in pairs(given).items()} for given in (sizes, sets))
     model = trace_model(target, start, head, inputs)
     found = model.for_quantity(quantity)
     formula = found.model.formula(quantity)
@@ -108,10 +115,7 @@ def command(
     own = config_agreement(reading) if reading else ""
     checked = f"exact, row by row, at {len(found.checked)} new random configs{own} ({found.builds} builds)"
     below = [f"{name} = {other}: the trace is valid only if this holds" for name, other in found.ties.items()]
-    below += [
-        f"{each.name} is fixed at {each.value:,}: {each.why}" + (f" ({each.line})" if each.line else "")
-        for each in found.pinned
-    ]
+    below += [f"{each.name} {fixed_note(each)}" + (f" ({each.line})" if each.line else "") for each in found.pinned]
     below += [f"valid if {condition}" for condition in found.conditions]
     below += [*found.report, *(reading.input_notes if reading else ())]
     for path, ignored in ((target, model.ignored), *((path, ignored_at(model, path)) for path in configs)):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
     from .chunked_scan import ChunkedScan as ChunkedScan
     from .conditioning import Conditioning as Conditioning
+    from .convolutional_positions import ConvolutionalPositions as ConvolutionalPositions
     from .cross_attention import CrossAttention as CrossAttention
     from .decoder_block import DecoderBlock as DecoderBlock
     from .disentangled_attention import DisentangledAttention as DisentangledAttention
@@ -30,6 +31,8 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .identity import Identity as Identity
     from .image_encoder import ImageEncoder as ImageEncoder
     from .image_features import ImageFeatures as ImageFeatures
+    from .joint_attention import JointAttention as JointAttention
+    from .joint_block import JointBlock as JointBlock
     from .kimi_delta_attention import KimiDeltaAttention as KimiDeltaAttention
     from .latent_attention import LatentAttention as LatentAttention
     from .layer_adapter import LayerAdapter as LayerAdapter
@@ -38,6 +41,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .layer_scale_block import LayerScaleBlock as LayerScaleBlock
     from .lightning_indexer import LightningIndexer as LightningIndexer
     from .linear import Linear as Linear
+    from .linear_projector import LinearProjector as LinearProjector
     from .lm_head import LMHead as LMHead
     from .low_rank_update import LowRankUpdate as LowRankUpdate
     from .masked_lm_head import MaskedLMHead as MaskedLMHead
@@ -67,9 +71,12 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .shared_transformer_block import SharedTransformerBlock as SharedTransformerBlock
     from .shared_transformer_layer import SharedTransformerLayer as SharedTransformerLayer
     from .short_convolution import ShortConvolution as ShortConvolution
+    from .single_stream_block import SingleStreamBlock as SingleStreamBlock
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
+    from .text_conditioning import TextConditioning as TextConditioning
     from .text_encoder import TextEncoder as TextEncoder
     from .token_embedding import TokenEmbedding as TokenEmbedding
+    from .wave_encoder import WaveEncoder as WaveEncoder
     from .xielu import XIELU as XIELU
 
 registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), Component)  # type: ignore[type-abstract]

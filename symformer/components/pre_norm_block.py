@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from ..language.errors import alternatives, joined
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base import Component, inputs_for
 from .identity import Identity
 from .layer_norm import LayerNorm
 from .mlp import MLP
+from .parallel_sum import ParallelSum
 from .self_attention import SelfAttention
 
 
@@ -46,6 +48,16 @@ class ResidualBlock(Component):
         return y
 
 
+_MIXERS = {"attention": "attention", "linear attention": "linear attention", "state-space mixer": "a state-space mixer"}
+
+
+def _phrases(part: Component) -> list[str]:
+    """Return what mixes the tokens in the first sublayer of a block, as a phrase in a list."""
+    if isinstance(part, ParallelSum):
+        return [f"the sum of {joined(phrase for each in part.parts.values() for phrase in _phrases(each))}"]
+    return [_MIXERS.get(part.role, f"a {part.title.lower()}")]
+
+
 @dataclass(frozen=True, kw_only=True)
 class PreNormBlock(ResidualBlock):
     """Each sublayer f in turn computes ``x + f(norm(x))``, Xiong et al. 2020 [xiong2020], table 1.
@@ -66,10 +78,18 @@ class PreNormBlock(ResidualBlock):
     @property
     def about(self) -> str:
         """Return the description: the sublayers, and whether the first norm is missing."""
+        return self.about_with(())
+
+    def about_with(self, kinds: Iterable[Component]) -> str:
+        """Return the description of what this block and those of other kinds of layers have in common."""
         norms, sublayers = list(self.parts.values())[::2], len(self.parts) // 2
+        blocks = [self, *(block for block in kinds if isinstance(block, PreNormBlock))]
+        mixers = dict.fromkeys(phrase for block in blocks for phrase in _phrases(list(block.parts.values())[1]))
+        first = alternatives(sorted(mixers, key="attention".__eq__))
+        both = f"{first} and then" if first == "attention" else f"first {first}, then"
         which = {
             1: "The single sublayer f computes",
-            2: "Each sublayer f, attention and then the feed-forward network, computes",
+            2: f"Each sublayer f, {both} the feed-forward network, computes",
             3: "Each sublayer f, self-attention, cross-attention to the encoder and then the feed-forward network, "
             "computes",
         }[sublayers]

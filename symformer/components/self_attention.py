@@ -47,6 +47,7 @@ class SelfAttention(Component):
     window: Expr | None = None  # the sliding window: the number of tokens that a query sees, including its own
     chunked: bool = False  # whether the window is a chunk: no query sees a key of an earlier chunk
     blocks: bool = False  # whether each token of an image also attends to the later tokens of that image
+    prompt: bool = False  # whether each token of a prompt, with its images, also attends to the later ones
     whole: bool = False  # whether the cache contains every token even with a window
     spread: bool = False  # whether keys and values are copied to every head of their group before they are cached
     positions: RotaryPositions | None = None  # applied to each head of queries and keys
@@ -67,7 +68,7 @@ class SelfAttention(Component):
     key: str = "k_proj"
     value: str = "v_proj"  # "" if the values are the keys before their norm and their rotation
     fused: str = ""  # the single matrix of queries, keys and values, if there is one
-    output: str = "o_proj"
+    output: str = "o_proj"  # "" if the merged heads are the output
     gate: str = ""  # the name of the sigmoid gate of the output, computed by the query projection, or ""
     query_norm: str = "q_norm"
     key_norm: str = "k_norm"
@@ -84,7 +85,8 @@ class SelfAttention(Component):
     def shapes(self) -> str:  # type: ignore[override]  # rotary angles and a bias are additional inputs
         angles = f", {self.positions.angles}" if self.positions else ""
         bias = "" if self.own_table else context_signature(self.distances)
-        return f"x[B,S,{self.inner}]{angles}{bias} -> y[B,S,E]"
+        width = "E" if self.output else text(self.heads * (self.value_width or self.head_width))
+        return f"x[B,S,{self.inner}]{angles}{bias} -> y[B,S,{width}]"
 
     @property
     def about(self) -> str:
@@ -110,6 +112,8 @@ class SelfAttention(Component):
             said += " It has a sliding window, Beltagy et al. 2020 [beltagy2020], section 3.1."
         if self.blocks:
             said += " Each token of an image also attends to the later tokens of that image."
+        if self.prompt:
+            said += " Each token of a prompt, with its images, also attends to the later ones of the prompt."
         if self.joint_norm or self.head_norm or self.rotated_norm:
             said += " Queries and keys are normalized, Henry et al. 2020 [henry2020], section 3"
             said += ", all heads together" if self.joint_norm else ", each head separately"
@@ -175,7 +179,7 @@ class SelfAttention(Component):
             q = ops.multiply(f"{self.temperature}_product", q, ops.temperatures(self.temperature, q.shape[2]))
         mask: Mask = "causal" if self.causal else "none"
         seen: dict[str, Any] = {"window": self.window, "whole": self.whole, "chunked": self.chunked}
-        seen["blocks"] = self.blocks
+        seen["blocks"] = self.blocks or self.prompt
         scores = ops.scores("scores", q, k, mask, scale=self.scale, capped=self.capped, **seen)
         if self.own_table:
             table = DistanceEmbedding(heads=self.heads)
@@ -196,6 +200,8 @@ class SelfAttention(Component):
         if gates is not None:
             opened = ops.activation(self.gate, gates, "sigmoid", module=False)
             merged = ops.multiply(f"{self.gate}_product", merged, opened)
+        if not self.output:
+            return merged
         width = x.width if self.inner == E else E
         y = ops.linear(self.output, merged, width, bias=self.output_bias)
         return ops.dropout(self.output_dropout, y) if self.output_dropout else y

@@ -66,9 +66,7 @@ def reader(
     near, spelt = "", format_value(model_type)
     if isinstance(model_type, str) and model_type not in TYPES.read_text("utf-8").split():
         near = choose(model_type, (name.replace("-", "_") for name in files), "")
-    raise UnreadError(
-        f"{path}: 'model_type' is {spelt}, which no built-in architecture supports{'; ' * bool(near)}{near}"
-    )
+    raise UnreadError(f"{path}: 'model_type' is {spelt}, which no built-in architecture supports", near)
 
 
 def _likely(model_type: str, files: Mapping[str, Path]) -> Iterator[str]:

@@ -105,6 +105,10 @@ class Derived(Field):
         """Return the other fields that the size depends on, with the values for which `written` is the inverse."""
         return {}
 
+    def others_at(self, number: int, numbers: Mapping[Symbol, int]) -> Mapping[str, Any]:
+        """Return the same for a number; a subclass overrides it if the values depend on the number."""
+        return self.others
+
 
 @dataclass(frozen=True, kw_only=True)
 class MultipleField(Derived):
@@ -298,6 +302,31 @@ class AdjustedField(Derived):
         return {self.adjusted: False, self.multiplier: 1.0, self.multiple: 256}
 
 
+@dataclass(frozen=True, kw_only=True)
+class EqualNumbersField(Derived):
+    """The config field with a list of equal numbers, one for each of a fixed number of layers."""
+
+    layers: int
+
+    @property
+    def rule(self) -> str:
+        return f"each of the {self.layers} numbers of the list"
+
+    def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
+        """Return the number. Raises ConfigError, or UnreadError if the numbers differ."""
+        listed = config.get(self.names[0], [self.default] * self.layers)
+        if not isinstance(listed, list) or len(listed) != self.layers or any(each != listed[0] for each in listed):
+            raise UnreadError(
+                f"{self.names[0]!r} is {format_value(listed)} in the config; only a list of {self.layers} equal "
+                "numbers is supported"
+            )
+        return whole_number(self.names[0], listed[0])
+
+    def written(self, number: int, numbers: Mapping[Symbol, int]) -> Any:
+        """Return the list."""
+        return [number] * self.layers
+
+
 @dataclass(frozen=True)
 class Labels(Field):
     """The config field of the number of classes of a classifier, or of their names."""
@@ -463,6 +492,17 @@ class ProbabilityField:
     def write(self, option: Any) -> Any:
         """Return a probability that reads as the option."""
         return (self.default or 0.1) if option else 0.0
+
+
+@dataclass(frozen=True)
+class EitherProbability(ProbabilityField):
+    """Two config fields of dropout probabilities. The option is whether one of them is above 0."""
+
+    also: str = ""  # the other field, which is 0 by default
+
+    def read(self, config: Config) -> bool:
+        """Return True if one of the probabilities is above 0. Raises ConfigError."""
+        return any([super().read(config), ProbabilityField(self.also, 0.0).read(config)])
 
 
 @dataclass(frozen=True)

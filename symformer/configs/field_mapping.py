@@ -13,7 +13,16 @@ from ..language.errors import ConfigError, SizeError, UnreadError, listed
 from ..language.sizes import Numbers, evaluate, format_value
 from ..language.symbols import letter
 from .common_fields import FIXED, INERT, LAYER_TYPES, READ, Config, spelling
-from .config_fields import Derived, EitherField, Field, FractionField, RotaryBase, same_in_every_layer, whole_number
+from .config_fields import (
+    Derived,
+    EitherField,
+    EitherProbability,
+    Field,
+    FractionField,
+    RotaryBase,
+    same_in_every_layer,
+    whole_number,
+)
 from .layers import Layers
 from .rotary import ROPE_BASE, ROPES, ROTARY, check_rotary
 from .sections import flatten, nest
@@ -21,6 +30,9 @@ from .sections import flatten, nest
 if TYPE_CHECKING:
     from ..components.base import Component
     from .config_fields import Setting
+
+
+UNUSED = (None, False, "none")  # the values of an option, such as a head, without which a size is not used
 
 
 @dataclass(frozen=True)
@@ -156,7 +168,7 @@ class Fields:
         for option, size in self.nullable.items():
             options[option] = self._given(size, config)
             left_out |= set() if options[option] else {size}
-        unused = {size for size, option in self.needs.items() if not options[option]}
+        unused = {size for size, option in self.needs.items() if options.get(option) in UNUSED}
         for size in unused:
             place = self.sizes[size]
             if (place.absent is None and not place.unset) or self._given(size, config):
@@ -292,7 +304,7 @@ class Fields:
         read |= {place.whole for place in self.sizes.values() if isinstance(place, FractionField) and place.whole}
         read |= {name for place in self.sizes.values() if isinstance(place, Derived) for name in place.others}
         read |= {place.name for place in self.options.values()} | set(self.restated) | set(self.echoes)
-        read |= {place.also for place in self.options.values() if isinstance(place, EitherField)}
+        read |= {place.also for place in self.options.values() if isinstance(place, EitherField | EitherProbability)}
         alike = {self._inside(LAYER_TYPES)} if self.language or not self.sections else set()
         read |= set(self.layers.names) if self.layers else alike
         said = self._everywhere(dict.fromkeys(("architectures", *INERT)))
@@ -350,8 +362,8 @@ class Fields:
             for size, place in self.sizes.items()
             if isinstance(place, Derived)
         }
-        for place in self.sizes.values():
-            config |= place.others if isinstance(place, Derived) else {}
+        for size, place in self.sizes.items():
+            config |= place.others_at(numbers[size], numbers) if isinstance(place, Derived) else {}
         config |= {each.name: each.write(getattr(component, option)) for option, each in self.options.items()}
         config |= {name: evaluate(self.restated[name], numbers, name) for name in self.assumed}
         config |= self.layers.write(numbers) if self.layers else {}

@@ -35,10 +35,12 @@ from ..ledger.facts import (
     ATTENDING,
     CARRYING,
     EARLIER,
+    ENDS,
     POOLED,
     REST,
     ROTARY,
     SCATTERED,
+    WEIGHT_NORM,
     Entry,
     OperationKind,
     Scope,
@@ -77,6 +79,7 @@ _NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
     **dict.fromkeys(("layer", "layer_cast", "layer_offset"), (True, "std")),
     **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_offset"), (False, "rms")),
     "rms_groups": (False, "rms"),
+    "channel": (True, "std"),
     "l2": (False, "length"),
 }
 _THIS = TensorName("n")
@@ -344,8 +347,8 @@ class _Computing:
         self.found.append(Assignment(Listed(tuple(names)), shown, _side_by_side(pieces)))
 
     def _slides(self, item: Item) -> bool:
-        """Return True for a convolution over earlier positions, whose input is shown with the channels last."""
-        return isinstance(item, Entry) and item.kind is OperationKind.CONVOLUTION and item.causal
+        """Return True for a convolution over a sequence, whose input is shown with the channels last."""
+        return isinstance(item, Entry) and item.kind is OperationKind.CONVOLUTION and len(item.output.shape) == 3
 
     def _of_each_expert(self, name: TensorName) -> TensorName:
         """Return a name with the index of an expert: the same letter, or the first one that is free with this index."""
@@ -511,6 +514,8 @@ class _Computing:
                 if layers is None or not isinstance(first, TensorName):
                     raise _UnknownError
                 return replace(first, index=tree(layers.count - entry.skipped))
+            case OperationKind.SELECT if entry.function in ENDS:
+                return Applied(entry.function, (first,), tree(entry.output.shape[1]))
             case OperationKind.SELECT:
                 name = {"by query": "gather", "by key": "gather_keys", REST: "rest"}.get(entry.function, "select")
                 return Applied(name, (first,))
@@ -525,7 +530,7 @@ class _Computing:
             case OperationKind.CHOOSE:
                 return Applied("choose", (first, *rest), None if entry.chosen is None else tree(entry.chosen))
             case OperationKind.CONVOLUTION:
-                return self._affine(entry, Applied("conv", (self._weight(entry, "W"), first)))
+                return self._affine(entry, Applied("conv", (self._kernel(entry), first)))
             case OperationKind.SCAN:
                 return self._scan(entry, first, rest)
             case OperationKind.DELTA_RULE:
@@ -558,15 +563,22 @@ class _Computing:
         bias = any(weight.path.rpartition(".")[2].endswith("bias") for weight in (*entry.weights, *entry.shared))
         return Sum((product, self._weight(entry, "b"))) if bias else product
 
+    def _kernel(self, entry: Entry) -> Tree:
+        """Return the kernel of a convolution; a normalized one is divided by its length at each of its positions."""
+        weight = self._weight(entry, "W")
+        lengths = next((each for each in entry.weights if each.path.endswith(WEIGHT_NORM[1])), None)
+        if lengths is None:
+            return weight
+        return Pointwise((_vector(lengths), FractionNode(weight, Applied("length", (weight,), Word("kernel")))))
+
     def _norm(self, entry: Entry, x: Tree) -> Tree:
         stored = {weight.path.rpartition(".")[2] for weight in entry.weights}
         if entry.function not in _NORMS:
             raise _UnknownError
         about, divided = _NORMS[entry.function]
-        which = Word("group") if entry.function == "rms_groups" else None
-        shown: Tree = FractionNode(
-            Sum((x, Minus(Applied("mean", (x,))))) if about else x, Applied(divided, (x,), which)
-        )
+        which = {"rms_groups": Word("group"), "channel": Word("time")}.get(entry.function)
+        mean = Applied("mean", (x,), which)
+        shown: Tree = FractionNode(Sum((x, Minus(mean))) if about else x, Applied(divided, (x,), which))
         own = entry.path.rpartition(".")[2]
         below = "" if own == self.scope.name.rpartition(".")[2] or not self.scope.name else own
         if "weight" in stored:

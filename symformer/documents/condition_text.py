@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from ..language.notation.display_tree import tree
 from ..language.sizes import AtMost, Differs, Divides, Excludes
 from ..output.blocks import Code, Line, Math, listed
@@ -13,6 +15,10 @@ def conditions(found: ConditionFacts) -> list[Line]:
     """Return the conditions under which a formula holds, each as a clause."""
     notes: list[Line] = [[Code(each.name), f" is {each.value:,}"] for each in found.pinned]
     notes += [[Code(name), " is ", Code(other)] for name, other in found.ties.items()]
+    for name, kinds in found.patterns.items():
+        runs = [(len(list(alike)), kind) for kind, alike in groupby(kinds)]
+        said: list[Line] = [[f"{times} ", Code(kind)] for times, kind in runs]
+        notes.append([Code(name), " repeats ", *listed(*said)])
     notes += [[Math(tree(target)), " = ", Math.of(value)] for target, value in found.relations.items()]
     for constraint in found.constraints:
         if isinstance(constraint, Divides):

@@ -395,12 +395,15 @@ def _variants(found: Sequence[VariantFacts], formula: Formula, subject: SubjectF
     for each in found:
         value = [f"{each.value:,}"] if each.value is not None else []
         example = [f" ({each.example})"] if each.example else []
-        rows.append([[Code(each.options)], [_as_difference(formula, each.formula)], [*value, *example]])
+        difference = [_as_difference(formula, each.formula)]
+        same = maybe(each.meaning == [] and difference == ["unchanged"], "the same structure")
+        meaning = each.meaning or same
+        rows.append([[Code(each.options), *maybe(meaning, ": ", *meaning)], difference, [*value, *example]])
     counted = any(row[-1] for row in rows)
     head: list[Line] = [["Variant"], ["Formula"], *([[column(subject, formula)]] if counted else [])]
     rows = rows if counted else [row[:-1] for row in rows]
     caption: Line = ["The formula with other model options."]
-    return [Heading(1, ["Variants"]), Table(head, rows, "lwr" if counted else "lw", caption=caption)]
+    return [Heading(1, ["Variants"]), Table(head, rows, "wwr" if counted else "ww", caption=caption)]
 
 
 def _as_difference(formula: Formula, sibling: Formula) -> Piece:

@@ -86,7 +86,7 @@ def _of(shown: Tree, own: Iterable[TensorName]) -> Iterator[str]:
         case Applied("softmax", _, below):
             yield _softmax(below)
         case Applied(function, _, below):
-            yield f"{function}_group" if below == Word("group") else function
+            yield f"{function}_{below.word}" if isinstance(below, Word) else function
         case Listed(_, rows):
             yield "rows" if rows else "side by side"
         case Pointwise():
@@ -190,6 +190,15 @@ ROWS = (
     LegendEntry("std", _word("std"), ["the standard deviation over the last axis"]),
     LegendEntry("rms", _word("rms"), ["the square root of the mean of ", Math(_SQUARE), " over the last axis"]),
     LegendEntry("rms_group", _word("rms", below=Word("group")), ["rms over each group of channels separately"]),
+    LegendEntry("mean_time", _word("mean", below=Word("time")), ["the mean of each channel over all positions"]),
+    LegendEntry(
+        "std_time", _word("std", below=Word("time")), ["the standard deviation of each channel over all positions"]
+    ),
+    LegendEntry(
+        "length_kernel",
+        _word("length", _W, below=Word("kernel")),
+        ["the length of the matrix at each position of a kernel: the square root of its sum of squares"],
+    ),
     LegendEntry("length", _word("length"), ["the square root of the sum of ", Math(_SQUARE), " over the last axis"]),
     LegendEntry("softmax", _word("softmax", _SCORES), ["the softmax of the scores ", Math(_SCORES), " over all keys"]),
     LegendEntry(
@@ -256,6 +265,8 @@ ROWS = (
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
     LegendEntry("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
     LegendEntry("pool", _word("pool"), ["the mean of each square of neighbouring patches of an image"]),
+    LegendEntry("first", _word("first"), ["the first positions of each sequence; their number is the subscript"]),
+    LegendEntry("last", _word("last"), ["the last positions of each sequence; their number is the subscript"]),
     LegendEntry("rest", _word("rest"), ["every position but the first, which is the class token"]),
     LegendEntry(
         "insert",

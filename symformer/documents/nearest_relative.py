@@ -18,8 +18,7 @@ def nearest(found: RelativeFacts) -> list[Block]:
     named: list[Piece] = [second, " (", Code(found.name), ")"]
     blocks: list[Block] = [Heading(1, ["Nearest relative"], ANCHOR)]
     if structure.same:
-        blocks.append(Paragraph([first, " has the structure of ", *named, ". Only sizes can differ."]))
-        return blocks
+        return [*blocks, Paragraph([first, " has the structure of ", *named, f": {structure.same_line}."])]
     blocks.append(Paragraph([first, " differs from ", *named, " by: ", *structure.short_line, "."]))
     blocks += map(Paragraph, structure.paragraphs())
     rows = [(each.part, each.amounts[PARAMS]) for each in structure.differences if each.amounts[PARAMS] != 0]
@@ -28,6 +27,8 @@ def nearest(found: RelativeFacts) -> list[Block]:
         cells: list[Sequence[Line]] = [[[part], [Math.of(amount)]] for part, amount in rows]
         caption: Line = [f"Parameters of {first} minus parameters of {second}, at equal sizes."]
         blocks.append(Table([["Part"], ["Difference"]], cells, "lw", total=True, caption=caption))
-    command = f"symformer compare {structure.models[0].id} {found.name} --structure"
+    own = structure.models[0]
+    options = [f" --option 1:{name}={value}" for name, value in own.component.changed_options.items()]
+    command = f"symformer compare {own.id} {found.name} --structure{''.join(options)}"
     blocks.append(Paragraph(["For the differences in FLOPs and in the KV cache: ", Code(command), "."]))
     return blocks

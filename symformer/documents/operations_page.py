@@ -84,6 +84,9 @@ EXAMPLES: Mapping[str, Example] = {
     "prepend": Example("x[B,1,E], y[B,S,E] -> z[B,S+1,E]", lambda ops, x, y: ops.prepend("tokens", x, y)),
     "select": Example("x[B,S,E] -> y[B,E]", lambda ops, x: ops.select("last", x)),
     "without_first": Example("x[B,S,E] -> y[B,S-1,E]", lambda ops, x: ops.without_first("patches", x)),
+    "part_of_sequence": Example(
+        "x[B,S+S_enc,E] -> y[B,S,E]", lambda ops, x: ops.part_of_sequence("tokens", x, S, "last")
+    ),
     "earlier": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.earlier("features", x, ONE)),
     "scatter": Example("x[B,S,E], y[B_vis,S_enc,E] -> z[B,S,E]", lambda ops, x, y: ops.scatter("image_tokens", x, y)),
     "gather": Example("s[B,A,S,2*P_rel] -> y[B,A,S,S]", lambda ops, s: ops.gather("by_distance", s, S)),

@@ -8,11 +8,13 @@ from dataclasses import fields, replace
 from sympy import Expr, Integer, Symbol, expand, fraction
 
 from ..components.base import Component
+from ..components.pre_norm_block import PreNormBlock
 from ..formulas.account import Line as AccountLine
 from ..formulas.account import Term, together
 from ..formulas.derivation import Reason, Section
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
+from ..language.errors import joined
 from ..language.notation.display_tree import Label, Sum, tree
 from ..language.shape_lines import shape_line
 from ..language.symbols import letter
@@ -59,7 +61,11 @@ def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
     width = takes[0].dims[-1] if takes and takes[0].dims else None
     if isinstance(width, Symbol) and reads and not letter(width).run:
         sizes.setdefault(width, reads[-1])
-    return sentence(part.about, sizes)
+    about = part.about
+    if line.is_common and isinstance(part, PreNormBlock):
+        kinds = [each.part for each in formula.root.walk() if each.is_kind and each.among == line.count]
+        about = part.about_with(each for each in kinds if isinstance(each, Component))
+    return sentence(about, sizes)
 
 
 def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]:
@@ -73,8 +79,8 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
 
     def apart(section: Section) -> Line:
         """Return what distinguishes a part from others with the same title: its name, its path or its key."""
-        line, title = section.line, _title(section)
-        alike = [other.line for other in kept if _title(other) == title]
+        line, title = section.line, _title(section, formula)
+        alike = [other.line for other in kept if _title(other, formula) == title]
         names = (line.name, line.path.removesuffix(".*"))
         others = ([each.name for each in alike], [each.path.removesuffix(".*") for each in alike])
         own = next((name for name, every in zip(names, others, strict=True) if every.count(name) == 1), line.key)
@@ -90,9 +96,10 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
     for section in composites:
         if section.chain is None:
             continue
-        title = _title(section)
+        title = _title(section, formula)
         shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) and title[:2].istitle() else title
-        blocks.append(Heading(1, ["The ", shown, *apart(section)], f"{formula.id}.{section.line.key}"))
+        named = [title] if isinstance(title, str) and title.startswith(OUTSIDE) else ["The ", shown]
+        blocks.append(Heading(1, [*named, *apart(section)], f"{formula.id}.{section.line.key}"))
         does, stands = _computed(computes, section, formula), _places(section, formula, computes)
         if does and section.line.is_kind:  # part of what it computes is specific to this kind of layer
             blocks += [Paragraph(["Each layer of ", Code(section.line.path), " computes:"]), *does, *stands]
@@ -128,11 +135,20 @@ def _explained(blocks: list[Block], sections: Sequence[Section], formula: Formul
 RANKS = "Computations are for all ranks together; weights are per rank."
 
 
-def _title(section: Section) -> Piece:
-    """Return the title of a section: the title of a built-in part, or the usual name of a traced module."""
+OUTSIDE = "Outside the layers"
+
+
+def _title(section: Section, formula: Formula) -> Piece:
+    """Return the title of a section: the title of a built-in part, or the usual name of a traced module.
+
+    A traced module whose layers are counted separately is titled by what remains of it.
+    """
     line = section.line
     if isinstance(line.part, Component):
-        return Code(line.name) if line.is_kind else line.part.title
+        if not line.is_kind:
+            return line.part.title
+        meaning = letter(line.count).meaning if isinstance(line.count, Symbol) else ""
+        return capital(meaning) if meaning.startswith("layers ") else Code(line.name)
     words = [word for word in line.path.split(".") if word != "*"]
     below = [one.path.removeprefix(f"{line.path}.") for one in line.walk()]
     below += ["experts"] * any(word.endswith("_experts") for word in line.key.split("."))
@@ -142,10 +158,18 @@ def _title(section: Section) -> Piece:
             what = line.name.removeprefix(f"{last}_")
             return f"Layers of kind {what}" if what.isdigit() else f"Layers with {_with(what)}"
         return "Sublayer" if "*" in line.path.split(".")[:-1] else "Layers" if line.is_common else "Layer"
+    if any(_is_list(path) for path in _apart(line, formula)):
+        whole = [usual_name(each.path.rpartition(".")[2]) for each in section.lines]
+        return f"{OUTSIDE} of the {joined(dict.fromkeys(whole))}" if all(whole) else OUTSIDE
     if usual := usual_name(last, below):
         return capital(usual)
     label = section.chain.labels[0] if section.chain else None
     return Code(label.name if isinstance(label, Label) else line.name)
+
+
+def _is_list(path: str) -> bool:
+    """Return True if a path of a traced module means the layers of a list."""
+    return path.endswith(".*") and is_layer_list(path.split(".")[-2])
 
 
 def _with(module: str) -> str:
@@ -164,7 +188,7 @@ def _part(
     apart: Line,
     traced: TracedRun | None,
 ) -> list[Block]:
-    blocks: list[Block] = [Heading(2, [_title(section), *apart], f"{formula.id}.{section.line.key}")]
+    blocks: list[Block] = [Heading(2, [_title(section, formula), *apart], f"{formula.id}.{section.line.key}")]
     blocks += [*_places(section, formula, computes), *_computed(computes, section, formula)]
     blocks += traced.blocks(section.line) if traced else ()
     blocks.append(_term_table(section, columns, formula))

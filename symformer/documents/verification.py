@@ -11,7 +11,7 @@ from ..certificates import Certificate
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Label
 from ..language.symbols import LETTERS, SYMBOLS
-from ..models.provenance import TraceEvidence, libraries
+from ..models.provenance import TraceEvidence, fixed_note, libraries
 from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table, listed, maybe
 from ..views.example_facts import LISTED
 from ..views.formula_facts import CheckFacts
@@ -24,6 +24,10 @@ TRACED = (
 FILED = (
     "This formula is from symformer's catalogue and was obtained by tracing the code of the class. Every config "
     "switch has its value from the config, or else its default. "
+)
+OTHER_VALUES = (
+    "For another value of a fixed size, give symformer a config.json with that value: the class is then traced again, "
+    "which requires torch."
 )
 COUNTED = {
     "FLOPs": " For each, torch's FlopCounterMode counted the same total.",
@@ -38,8 +42,11 @@ def _reading(reading: TraceEvidence, unit: str, filed: bool) -> list[Block]:
     for name, other in reading.ties.items():
         blocks.append(Paragraph([Code(name), " equals ", Code(other), ": the code does not run otherwise."]))
     for each in reading.pinned:
-        because = [": ", each.why, *maybe(each.line, " (", Code(each.line), ")"), "."]
-        blocks.append(Paragraph([Code(each.name), f" is fixed at {each.value:,}", *because]))
+        blocks.append(
+            Paragraph([Code(each.name), f" {fixed_note(each)}", *maybe(each.line, " (", Code(each.line), ")"), "."])
+        )
+    if filed and reading.pinned:
+        blocks.append(Paragraph([OTHER_VALUES]))
     if reading.ignored:
         blocks.append(Paragraph([Code(", ".join(reading.ignored)), ": no effect on the stored weights."]))
     blocks += [Paragraph([f"{said[0].upper()}{said[1:]}."]) for said in reading.input_notes]

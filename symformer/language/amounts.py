@@ -48,7 +48,9 @@ def _times(text: str, suffix: str, unit: str) -> int:
         return _THOUSANDS[suffix]
     if suffix in _BYTES:
         if unit not in ("", "bytes"):
-            raise ArithmeticTextError(f"{quoted(text)} is in bytes, but this quantity is counted in {unit}")
+            raise ArithmeticTextError(
+                f"{quoted(text)} is in bytes, but this quantity is counted in {unit}; write a plain number, such as 7e9"
+            )
         return _BYTES[suffix]
     raise ArithmeticTextError(
         f"{quoted(text)} ends in the unknown suffix {quoted(suffix)}; known: K, M, B and T, and for bytes kB, "

@@ -177,11 +177,11 @@ def fault(value: Expr) -> str:
     if not value.is_number:
         if value.is_integer is False:
             return "is never an integer; a size is a positive integer"
-        return "is never positive; a size is at least 1" if value.is_positive is False else ""
+        return "is never positive; a size is a positive integer" if value.is_positive is False else ""
     if not isinstance(value, Rational):
         return "divides by zero"
     if not isinstance(value, Integer):
         return "is not an integer; a size is a positive integer"
     if not value > 0:
-        return "is not positive; a size is at least 1"
+        return "is not positive; a size is a positive integer"
     return f"is larger than {MAX_INTEGER:,}, the largest supported size" if value > MAX_INTEGER else ""

@@ -42,6 +42,10 @@ class ConfigError(SymformerError):
 class UnreadError(ConfigError):
     """A valid ``config.json`` with an unsupported type, field or value."""
 
+    def __init__(self, stated: str, hint: str = "") -> None:
+        self.stated, self.hint = stated, hint  # the message without and with the correction of a spelling
+        super().__init__(f"{stated}; {hint}" if hint else stated)
+
 
 class FetchError(ConfigError):
     """A ``config.json`` that cannot be downloaded from the Hub."""
@@ -157,8 +161,12 @@ def needs_values(what: str, names: Collection[object], before: str = "", after: 
 
 
 def quoted(text: str) -> str:
-    """Return user input in quotes, shortened if it is long."""
-    return repr(text if len(text) <= QUOTED else text[: QUOTED - 1] + "…")
+    r"""Return user input in quotes, shortened if it is long; backslashes, as in LaTeX, are not doubled.
+
+    >>> print(quoted(r"\frac{1}{E}"))
+    '\frac{1}{E}'
+    """
+    return repr(text if len(text) <= QUOTED else text[: QUOTED - 1] + "…").replace("\\\\", "\\")
 
 
 def choose(value: object, known: Iterable[str], otherwise: str) -> str:

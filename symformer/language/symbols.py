@@ -55,6 +55,8 @@ _TABLE = (
     Letter("B_vis", "image batch size", "images", run=True),
     Letter("S", "sequence length", "tokens", run=True),
     Letter("S_enc", "sequence length of the encoder", "tokens", run=True),
+    Letter("S_txt", "tokens of the text", "tokens", run=True),
+    Letter("S_img", "tokens of the image", "tokens", run=True),
     Letter("C", "tokens already in the cache", "tokens", run=True),
     Letter("N_new", "new tokens", "tokens", run=True),
     Letter("N_tok", "training tokens", "tokens", run=True),
@@ -74,6 +76,13 @@ _TABLE = (
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
     Letter("L_enc", "layers of the encoder", "layers", ("encoder_layers", "num_encoder_layers")),
     Letter("L_dec", "layers of the decoder", "layers", ("decoder_layers", "num_decoder_layers")),
+    Letter("L_double", "layers with separate weights for text and image", "layers"),
+    Letter(
+        "L_single",
+        "layers with the same weights for text and image",
+        "layers",
+        ("num_single_layers", "num_single_dit_layers"),
+    ),
     Letter("L_vis", "layers of the vision transformer", "layers"),
     Letter("L_local", "layers with local attention", "layers", ("layer_types",)),
     Letter("L_global", "layers with global attention", "layers", ("layer_types",)),
@@ -111,10 +120,13 @@ _TABLE = (
     Letter("P_enc", "positions of the encoder", "rows", ("max_source_positions",)),
     Letter("P_rel", "relative position buckets", "rows", ("relative_attention_num_buckets",), growth=0),
     Letter("N_mel", "mel frequency bins", "elements", ("num_mel_bins",), growth=0),
+    Letter("E_wave", "channels of the convolutions over the sound wave", "elements"),
     Letter("E_emb", "embedding size, if different from the hidden size", "elements", ("embedding_size",)),
     Letter("E", "hidden size", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("E_vis", "hidden size of the vision transformer", "elements"),
     Letter("E_proj", "projection size of texts and images", "elements"),
+    Letter("E_joint", "width of the encoded text", "elements", ("joint_attention_dim",)),
+    Letter("E_pool", "width of the pooled text", "elements", ("pooled_projection_dim",)),
     Letter("H", "intermediate size of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
     Letter("H_vis", "intermediate size of the vision transformer's MLP", "elements"),
     Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
@@ -138,6 +150,8 @@ _TABLE = (
     Letter("D_idx", "head dimension of the indexer", "elements", growth=0),
     Letter("K_idx", "keys that the indexer chooses for each query", "keys", growth=0),
     Letter("K_conv", "kernel size of the convolution, including the current position", "places", growth=0),
+    Letter("K_near", "kernel size of the convolution for positions", "places", growth=0),
+    Letter("G_near", "groups of channels of the convolution for positions", "groups", growth=0),
     Letter("H_ssm", "inner size of a state space mixer", "elements"),
     Letter("H_lru", "inner size of a recurrent block", "elements", ("lru_width",)),
     Letter("A_ssm", "heads of a state space mixer", "heads"),
@@ -205,6 +219,7 @@ _LAST: Mapping[str, int] = {each.base: _RANKS[each.name] for each in _TABLE}  # 
 B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
     SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "N_tok", "C_win", "C_local")
 )
+S_txt, S_img = SYMBOLS["S_txt"], SYMBOLS["S_img"]
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
 L_idx, L_reuse = SYMBOLS["L_idx"], SYMBOLS["L_reuse"]
@@ -218,10 +233,12 @@ H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ss
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
 V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
 Z, Z_patch, Z_pool, N_chan = (SYMBOLS[name] for name in ("Z", "Z_patch", "Z_pool", "N_chan"))
+E_wave, K_near, G_near = (SYMBOLS[name] for name in ("E_wave", "K_near", "G_near"))
 N_out, N_class = SYMBOLS["N_out"], SYMBOLS["N_class"]
 N_group, N_mel, N_reg = (SYMBOLS[name] for name in ("N_group", "N_mel", "N_reg"))
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 M_shared = SYMBOLS["M_shared"]
+L_double, L_single, E_joint, E_pool = (SYMBOLS[name] for name in ("L_double", "L_single", "E_joint", "E_pool"))
 B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
     SYMBOLS[name] for name in ("B_vis", "L_vis", "E_vis", "E_proj", "H_vis", "A_vis")
 )

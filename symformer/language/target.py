@@ -84,20 +84,20 @@ class Target:
             case TargetKind.FACTORY if self.built is not None:
                 return f"{self.text} is a factory; pass symformer.model(factory, ...) with its sizes instead"
             case TargetKind.FACTORY:
-                return f"{self.text!r} is a factory; use symformer show, with --set for each argument"
+                return f"{self.text!r} is a factory; use `symformer show`, with --set for each argument"
             case TargetKind.HF:
-                return f"{self.text} is a model type of transformers; use symformer trace {self.text}"
+                return f"{self.text} is a model type of transformers; use `symformer trace {self.text}`"
             case TargetKind.COMPONENT:
-                return f"{self.text} is built in and has no torch code to trace; use symformer show {self.text}"
+                return f"{self.text} is built in and has no torch code to trace; use `symformer show {self.text}`"
             case TargetKind.NAME:
                 return (
-                    f"trace needs torch code; for a built-in model, use symformer show {self.text}; for a model type "
-                    "of transformers, write hf:MODEL_TYPE"
+                    f"{self.text!r} does not name torch code; write hf:MODEL_TYPE for a model type of transformers, or "
+                    f"use `symformer show {self.text}` for a built-in model"
                 )
             case TargetKind.MODULE:
                 return f"{self.text} is a torch module; pass symformer.model(module) instead"
             case TargetKind.CONFIG | TargetKind.HUB:
-                return f"{self.text} is {self.kind.value}; use symformer show"
+                return f"{self.text} is {self.kind.value}; use `symformer show`"
 
 
 def parse(target: AnyTarget) -> Target:

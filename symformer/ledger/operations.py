@@ -16,7 +16,7 @@ from ..language.aliases import Alias
 from ..language.errors import ShapeError
 from ..language.notation.text import text
 from ..language.shape_lines import Shape, shape_line, spell
-from ..language.symbols import S
+from ..language.symbols import S, S_img, S_txt
 from .facts import (
     BY_ROW,
     EARLIER,
@@ -26,6 +26,7 @@ from .facts import (
     REST,
     ROTARY,
     SCATTERED,
+    WEIGHT_NORM,
     ZERO,
     Entry,
     Factor,
@@ -76,8 +77,8 @@ def inputs_of(part: Part) -> list[Tensor]:
 
 
 def given(name: str, shape: Shape) -> Tensor:
-    """Return a tensor that no entry produces: an input or indices. Without an axis of S it counts as encoded."""
-    return Tensor(name, shape, encoded=not any(dim.has(S) for dim in shape))
+    """Return a tensor that no entry produces: an input or indices. Without an axis of tokens it counts as encoded."""
+    return Tensor(name, shape, encoded=not any(dim.has(S, S_txt, S_img) for dim in shape))
 
 
 class Operations:
@@ -270,12 +271,15 @@ class Operations:
         groups: Expr | int = 1,
         bias: bool = True,
         causal: bool = False,
+        weight_norm: bool = False,
         function: str = "",
     ) -> Tensor:
         """x[B, in, …] -> y[B, out, …]: a kernel ``[out, in/groups, *kernel]`` that slides over the positions.
 
         An axis of n positions becomes (n + 2·padding - kernel)/stride + 1, rounded down if the stride is a number. A
-        symbolic stride must divide; the part must state that condition.
+        symbolic stride must divide, and ``groups`` must divide the channels; the part must state these conditions.
+        With ``weight_norm``, the matrix at each position of the kernel is a stored matrix divided by its length and
+        multiplied by a stored number.
         """
         if len(x.shape) != 2 + len(kernel):
             raise ShapeError(
@@ -283,13 +287,16 @@ class Operations:
                 f"positions, but x is {spell(x.shape)}"
             )
         channels = x.shape[1]
-        if groups != 1 and not (equal(channels, sympify(groups)) and equal(out, channels)):
+        if groups != 1 and not equal(out, channels):
             raise ShapeError(
                 f"{self._path(name)}: groups={text(sympify(groups))} from {text(channels)} channels to {text(out)} is "
-                "not supported; use one group, or one group per channel with as many output channels"
+                "not supported; use one group, or as many output channels as input channels"
             )
         window: Shape = tuple(Integer(size) if isinstance(size, int) else size for size in kernel)
-        wanted: dict[str, Shape] = {"weight": (out, cancel(channels / groups), *window)}
+        stored, lengths = WEIGHT_NORM if weight_norm else ("weight", "")
+        wanted: dict[str, Shape] = {stored: (out, cancel(channels / groups), *window)}
+        if weight_norm:
+            wanted[lengths] = (ONE, ONE, *window)
         if bias:
             wanted["bias"] = (out,)
         places = (_slides(n, size, stride, padding) for n, size in zip(x.shape[2:], window, strict=True))
@@ -447,6 +454,10 @@ class Operations:
         """x[B,S,E] -> y[B,S-1,E]: every position but the first, as a view."""
         batch, length, width = x.shape
         return self._write(OperationKind.SELECT, name, (x,), (batch, length - 1, width), function=REST)
+
+    def part_of_sequence(self, name: str, x: Tensor, length: Expr, function: Literal["first", "last"]) -> Tensor:
+        """x[B,S,E] -> y[B,length,E]: the first or the last positions, as a view."""
+        return self._write(OperationKind.SELECT, name, (x,), (x.shape[0], length, *x.shape[2:]), function=function)
 
     def earlier(self, name: str, x: Tensor, layers: Expr) -> Tensor:
         """x[B,S,E] -> y[B,S,E]: the output of an earlier layer, given that of the last; ``layers`` are between them."""

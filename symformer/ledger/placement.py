@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self, cast
+from typing import Any, Literal, Protocol, Self, cast
 
 from sympy import Expr, Integer, Mul, Symbol, ceiling, fraction
 
@@ -440,6 +440,12 @@ class _RankOperations(Operations):
                 f"{self._path(name)} selects one position, which only one rank has if ranks shard the sequence"
             )
         return super().select(name, x, each=each)
+
+    def part_of_sequence(self, name: str, x: Tensor, length: Expr, function: Literal["first", "last"]) -> Tensor:
+        """Record the selection of positions. Raises RuleError if ranks shard the sequence."""
+        if self.sequence or self.placement.context == "on":
+            raise RuleError(f"{self._path(name)}: a part of a sequence is not supported if ranks shard the sequence")
+        return super().part_of_sequence(name, x, length, function)
 
     def _write(self, kind: OperationKind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         """Record an operation on this rank's shards of its inputs.

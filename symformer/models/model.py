@@ -528,10 +528,14 @@ class Model(Immutable, Shown):
             if formulas and name not in asked | named:
                 value = self.numbers.get(name) or text(self.relations[name])
                 whose = " and ".join(dict.fromkeys(formula.id for formula in formulas))
-                others = ", ".join(str(each) for each in sorted(asked, key=print_order) if letter(each).run)
+                runs = [str(each) for each in sorted(asked, key=print_order) if letter(each).run]
                 raise SizeError(
                     f"{name}={value} has no effect: {whose} does not depend on {name} ({letter(name).meaning})"
-                    + (f"; its run sizes are {others}" if others else ", nor on any other run size")
+                    + (
+                        f"; its run {'sizes are' if len(runs) > 1 else 'size is'} {', '.join(runs)}"
+                        if runs
+                        else ", nor on any other run size"
+                    )
                     + ("; ranks need an option, such as tensor=on" if letter(name).ranks else "")
                 )
         for formula in formulas:

@@ -5,6 +5,7 @@ Documents and commands read only this object, so they are the same for every kin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -46,6 +47,56 @@ class Pinned:
     line: str = ""  # the line of code that rejects every other value, or ""
 
 
+TRACE_AGAIN = "trace the model at the other value instead"
+_UNFIT = re.compile(r"(?:the (number)|axis (\d+)) of (\S+) is not a short sum of products of (.+)")
+_CHANGED = re.compile(r"(\S+) has the shape \[.*\] at another depth, which matches no formula found so far")
+_RAISED = re.compile(r"(?:Strict\w+: .*?: )?([A-Z]\w*: .*)")
+_OTHERWISE = (
+    "the code behaves differently there than at the sampled sizes",
+    "for other values the code stores or multiplies something else",
+    "at another value the class stores or does something else",
+)
+
+
+def fixed_reason(why: str) -> str:
+    """Return the reason that a trace recorded for a fixed size as a clause for readers.
+
+    >>> fixed_reason("axis 1 of h.0.w is not a short sum of products of A, B; its own value is 2")
+    'no short formula in A, B gives the size of axis 1 of h.0.w for other values'
+    >>> fixed_reason("the number of h.*.w is not a short sum of products of A, B")
+    'no short formula in A, B gives the number of h.*.w for other values'
+    >>> fixed_reason("h.0.w has the shape [5, 7] at another depth, which matches no formula found so far")
+    'other values change h.0.w'
+    >>> fixed_reason("RuntimeError: k not in range for dimension")
+    'the code fails for other values (RuntimeError: k not in range for dimension)'
+    """
+    said = re.sub(r"; its own value is \d+$", "", why)
+    if found := _UNFIT.fullmatch(said):
+        number, axis, row, sizes = found.groups()
+        return f"no short formula in {sizes} gives the {number or f'size of axis {axis}'} of {row} for other values"
+    if found := _CHANGED.fullmatch(said):
+        return f"other values change {found[1]}"
+    if said in _OTHERWISE:
+        return "other values change what the model stores or computes"
+    if said.startswith("WitnessError: "):
+        return said.removeprefix("WitnessError: ")
+    if found := _RAISED.fullmatch(said):
+        return f"the code fails for other values ({found[1]})"
+    return said
+
+
+def fixed_note(pinned: Pinned) -> str:
+    """Return the statement that a size is fixed, without the name of the size, for a sentence on it."""
+    return f"is fixed at {pinned.value:,}" + (f", because {fixed_reason(pinned.why)}" if pinned.why else "")
+
+
+def traced_only(value: int, why: str) -> str:
+    """Return the message for another value of a size that a trace fixed."""
+    reason = fixed_reason(why)
+    said = f"the formula was traced at {value:,} and holds for no other value" + (f", because {reason}" if why else "")
+    return said if ";" in reason else f"{said}; {TRACE_AGAIN}"
+
+
 def libraries(versions: Mapping[str, str]) -> str:
     """Return libraries with their versions: ``torch 2.13.0, transformers 5.23.0``."""
     return ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -62,6 +113,9 @@ class TraceEvidence(Immutable):
     pinned: tuple[Pinned, ...] = ()
     ties: Mapping[str, str] = field(default_factory=dict)  # size -> the other size that it must equal
     ignored: tuple[str, ...] = ()  # config switches that do not affect the stored weights, with their values
+    patterns: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # list of layer kinds -> kinds that it repeats
     unread: tuple[str, ...] = ()  # optional inputs that the run did not have, such as images or sound
     images: str = ""  # a note on the images that the run had in addition to tokens
     at_config: str = ""  # the comparison at the config itself: "row by row", "in all", or "" if there was none

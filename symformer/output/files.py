@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
-from ..language.errors import DocumentError
+from ..language.errors import DocumentError, alternatives
 
 _SPECIAL = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _ENDS = tuple(filter(None, (os.sep, os.altsep)))  # the endings of a path that names a folder
@@ -47,7 +47,7 @@ def check_output(path: str, what: str, formats: Sequence[str], chosen: str | Non
 
     Raises DocumentError, before any work is done, if the file cannot be written.
     """
-    known = ", ".join(f".{name}" for name in formats)
+    known = alternatives(f".{name}" for name in formats)
     if not path.strip():
         raise DocumentError("the name of the output file is empty; give one, such as derivation.pdf")
     if path == "-":
@@ -61,14 +61,14 @@ def check_output(path: str, what: str, formats: Sequence[str], chosen: str | Non
     if target.is_dir():
         raise DocumentError(f"{path} is a folder; give a file name, such as {path.rstrip('/')}/derivation.pdf")
     if extension not in formats:
-        asked = f"not as .{extension}" if extension else f"but {path!r} has none of these extensions"
-        raise DocumentError(f"{what} is written as {known}, {asked}")
+        ending = f"ends in .{extension}" if extension else "has no extension"
+        raise DocumentError(f"{path} {ending}; {what} needs the extension {known}")
     if chosen and chosen != extension:
         raise DocumentError(
             f"{path} ends in .{extension}, but --format is {chosen}; remove --format or change the file name"
         )
     if not target.parent.is_dir():
-        raise DocumentError(f"the folder {target.parent} does not exist; create it first, or write elsewhere")
+        raise DocumentError(f"the folder {target.parent} does not exist; create it first, or choose another folder")
     if not os.access(target if target.exists() else target.parent, os.W_OK):
         raise DocumentError(f"{path} cannot be written: permission denied")
     return extension

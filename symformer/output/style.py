@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..language.errors import DocumentError
+from ..language.errors import DocumentError, alternatives
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,9 +55,9 @@ LOOKS: dict[str, Any] = {
 def plot_bytes(draw: Callable[[Figure], None], extension: str, height: float = 2.4) -> bytes:
     """Return the bytes of a file with a drawn figure. Raises DocumentError if matplotlib is not installed."""
     if extension not in FORMATS:
-        known = ", ".join(f".{name}" for name in FORMATS)
         raise DocumentError(
-            f"a plot is written as {known}, not as .{extension}; only --kind architecture and part can be .tex"
+            f"a plot needs the extension {alternatives(f'.{name}' for name in FORMATS)}, not .{extension}; only --kind "
+            "architecture and part can be .tex"
         )
     try:
         import matplotlib

@@ -16,7 +16,17 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.shape_lines import Shape
 from ..language.symbols import C
-from ..ledger.facts import ARRANGING, MATCHING, MULTIPLYING, POOLED, ROUTING, Entry, OperationKind, Weight
+from ..ledger.facts import (
+    ARRANGING,
+    MATCHING,
+    MULTIPLYING,
+    POOLED,
+    ROUTING,
+    WEIGHT_NORM,
+    Entry,
+    OperationKind,
+    Weight,
+)
 from .quantity import Conventions, Rule, counts_nothing, refuse, refuse_observed, refuse_others, rows
 
 
@@ -30,6 +40,7 @@ class Count(NamedTuple):
 # Without scale and bias, which add 1 each if they are stored.
 NORMS: Mapping[str, Count] = {
     "layer": Count(5, "sum for the mean, difference from it, square, sum for the variance, division by its root"),
+    "channel": Count(5, "the same for each channel, over all positions"),
     "layer_cast": Count(5, "sum for the mean, difference from it, square, sum for the variance, division by its root"),
     "l2": Count(3, "square, sum, division by the root"),
     "rms": Count(3, "square, sum, division by the root"),
@@ -62,6 +73,7 @@ BIAS = Count(1, "a sum")
 SCALE = Count(1, "a product, for the scale of a norm")
 ROOT = Count(1, "a product of each score (or query) with 1 / sqrt(head dimension)")
 LIFTED = Count(1, "a sum for each element of y in x * (1 + y)")
+NORMED = Count(4, "square, sum, division by the root, product, for each element of a normalized weight")
 MEAN = Count(1, "a sum for each element of a mean of positions, and a division for each mean")
 MASK = Count(1, "a sum for each score, if masked pairs are computed")
 
@@ -77,6 +89,7 @@ def printed_table() -> list[tuple[str, Count]]:
         ("scale", SCALE),
         ("scale of scores", ROOT),
         ("lifted", LIFTED),
+        ("weight norm", NORMED),
         ("mean", MEAN),
         ("mask", MASK),
     ]
@@ -110,8 +123,8 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
         return shape
     if entry.blocks and conventions["attention"] == "causal":
         raise RuleError(
-            f"{entry.path}: attention=causal is not supported, because each token of an image also attends to the "
-            "later tokens of that image; choose attention=full"
+            f"{entry.path}: attention=causal is not supported, because tokens of an image or of a prompt also attend "
+            "to its later tokens; choose attention=full"
         )
     *before, queries, keys = shape
     if conventions["attention"] == "new":
@@ -153,6 +166,15 @@ def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if at_last_position(entry, conventions):
         shape = (shape[0], shape[-1])
     return (_times(entry, " (bias)", BIAS.flops, shape),) if _vectors(entry) else ()
+
+
+def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the FLOPs of the bias and of the norm of the weight."""
+    normed = [weight for weight in entry.weights if weight.path.endswith(WEIGHT_NORM[0])]
+    return (
+        *linear(entry, conventions),
+        *(_times(entry, " (weight norm)", NORMED.flops, weight.shape) for weight in normed),
+    )
 
 
 def scores(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -230,6 +252,7 @@ ELEMENTWISE: Mapping[OperationKind, Rule] = refuse_others(
     "count=all does not support the elementwise work of this operation",
     {
         **rows(linear, *MULTIPLYING),
+        OperationKind.CONVOLUTION: convolution,
         OperationKind.SCORES: scores,
         OperationKind.NORM: norm,
         OperationKind.ACTIVATION: activation,

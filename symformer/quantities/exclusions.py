@@ -56,8 +56,9 @@ class StorageQuantity(Quantity):
         said = super().statement_for(formula)
         if any(line.entry.fixed for _, line in formula.root.leaves() if line.entry):
             said = said.replace(NO_WEIGHTS, SOME_WEIGHTS)
-        every = "every element of every trained weight"
-        return said.replace(every, f"{every} that is not excluded") if "without" in formula.conventions else said
+        every = "every element of every weight, trained or not,"
+        some = "every element of every weight that is not excluded"
+        return said.replace(every, some) if "without" in formula.conventions else said
 
     def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError if the model has no pooler or no token embedding to exclude."""

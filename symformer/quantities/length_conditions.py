@@ -9,7 +9,7 @@ from ..language.symbols import B_vis, C, N_new, S
 from ..ledger.facts import SCATTERED, Ledger, OperationKind
 
 AMONG = "the tokens of the images are among the tokens of the sequences; choose fewer images or longer sequences"
-LONGER = "later tokens have no learned position; choose fewer tokens or more positions"
+LONGER = "choose fewer tokens or more positions"
 
 
 def length_conditions(ledger: Ledger, letters: set[Symbol], after: int) -> tuple[AtMost, ...]:

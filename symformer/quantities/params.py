@@ -9,8 +9,8 @@ from .quantity import counts_nothing, measured, rows, stored
 
 QUANTITY = StorageQuantity(
     Measure("params", "parameters", "N", "elements"),
-    "The number of parameters: every element of every trained weight is counted, in matrices, in biases and in the "
-    f"scales and biases of norms. A weight used in two places is stored once and counted once. {NO_WEIGHTS}",
+    "The number of parameters: every element of every weight, trained or not, is counted, in matrices, in biases and "
+    f"in the scales and biases of norms. A weight used in two places is stored once and counted once. {NO_WEIGHTS}",
     {
         **rows(stored, *STORING),
         **rows(counts_nothing, *WEIGHTLESS),

@@ -64,8 +64,10 @@ def of_code(
         raise ConfigError(f"{path}: {error}") from None
     except (ConfigError, WitnessError) as error:
         why = str(error).removeprefix(f"{path}: ").replace(f"{path} ", "the config ", 1)
-        known = "; ".join(filter(None, [str(unread), config_match.refusal_reason(config)]))
-        raise UnreadError(f"{known}; tracing its torch code also failed: {why}") from None
+        if unread.hint:  # a misspelt type, for which the error of transformers has a hint too
+            why = why.partition("; did you mean")[0]
+        known = "; ".join(filter(None, [unread.stated, config_match.refusal_reason(config)]))
+        raise UnreadError(f"{known}; tracing its torch code also failed: {why}", unread.hint) from None
 
 
 def _of_diffusers(path: str, config: Mapping[str, Any], options: Mapping[str, Any], trace: bool) -> Model:
@@ -169,12 +171,12 @@ def _found(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bo
 
     @cache
     def find(quantity: str) -> Record:
-        why = ""
+        unfiled = ""
         if shelved is not None:
             try:
                 return shelved(quantity)
             except CatalogueError as error:  # a quantity that is not in the catalogue
-                why = f"{error}; "
+                unfiled = str(error)
         store = Store(asked)
         found = store.find(quantity)
         if found is None and not trace:
@@ -184,7 +186,10 @@ def _found(path: str, config: Mapping[str, Any], shelved: Find | None, trace: bo
                 with status_line(f"tracing the torch code of {path} for {quantity}"):
                     found = live()(quantity)
             except WitnessError as error:
-                raise WitnessError(f"{why}{error}") from None
+                why = str(error)
+                if unfiled:  # the trace usually fails for the reason that the catalogue states
+                    why = unfiled if why in unfiled else f"{unfiled}; tracing its torch code also failed: {why}"
+                raise WitnessError(why) from None
             store.keep(quantity, found)
         held[quantity] = found
         for other in (OPERATIONS, *MEASURED):

@@ -54,7 +54,7 @@ def _of_that_name(target: Target) -> str:
     from difflib import get_close_matches
 
     if preset := architectures.preset_on_hub(target.name):
-        return f"; its sizes are built in as the preset {preset}: symformer show {preset}"
+        return f"; or use the preset {preset}, which has its sizes: `symformer show {preset}`"
     called = target.name.rpartition("/")[2].lower()
     near = get_close_matches(called, [*architectures.presets(), *architectures.names()], n=1, cutoff=0.75)
     if called in near:

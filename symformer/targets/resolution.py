@@ -96,9 +96,11 @@ def _of_option(
     where = [name for name in find_quantities() if error.name in quantity(name).conventions]
     hint = ""
     if where:
-        hint = "; ".join(f"{name} has the options {listed(quantity(name).choices)}" for name in quantities)
-        hint += f"{'; ' * bool(hint)}{error.name} is a convention of {listed(where)}"
-        hint += "" if quantities and quantities != ["params"] else "; select one of these quantities with -q"
+        hint = f"it is a convention of {listed(where)}"
+        if quantities and quantities != ["params"]:
+            hint += "".join(f"; {name} has the conventions {listed(quantity(name).choices)}" for name in quantities)
+        else:
+            hint += "; select one of these quantities with -q"
     offered = [] if hint else [*error.known, *known]
     return UnknownNameError(f"option of {target}", error.name, offered, hint)
 

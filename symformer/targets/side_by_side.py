@@ -170,7 +170,7 @@ def _placed(argument: str, targets: Sequence[str]) -> tuple[int, str]:
     place = int(found[1])
     if not 1 <= place <= len(targets):
         raise OptionError(
-            f"{quoted(argument)} refers to model {place}, but the last model is {len(targets)}: 1 is {targets[0]}, "
+            f"{quoted(argument)} refers to model {place}, but only {len(targets)} are given: 1 is {targets[0]}, "
             f"{len(targets)} is {targets[-1]}"
         )
     return place, found[2]

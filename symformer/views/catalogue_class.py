@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from ..catalogue.record import OPERATIONS, model_of_records
 from ..formulas.formula import Formula
 from ..language.errors import CatalogueError
 from ..language.sizes import Condition, Equals
-from ..models.provenance import TraceEvidence
+from ..models.provenance import TraceEvidence, fixed_note
 
 SHOWN = ("params", "flops")  # the quantities shown for each class, if known
 
@@ -38,13 +39,18 @@ def fixed_sizes(found: CatalogueClass) -> Iterator[tuple[str, str, str]]:
     told: set[tuple[str, str]] = set()
     for name, reading in found.readings.items():
         only = "" if name == STORED else f"in {found.formulas[name].measure.letter}, "
-        said = [(each.name, f" is fixed at {each.value:,}: {each.why}") for each in reading.pinned]
+        said = [(each.name, f" {fixed_note(each)}") for each in reading.pinned]
         said += [
             (size, f" is always {other}: the code supports no other value") for size, other in reading.ties.items()
         ]
-        yield from ((only, size, why) for size, why in said if (size, why.partition(":")[0]) not in told)
-        told |= {(size, why.partition(":")[0]) for size, why in said}
+        yield from ((only, size, why) for size, why in said if (size, _stated(why)) not in told)
+        told |= {(size, _stated(why)) for size, why in said}
         yield from (("", "", each) for each in reading.input_notes)
+
+
+def _stated(why: str) -> str:
+    """Return a statement without its reason, which can differ from one formula to the next."""
+    return re.split(r":|, because ", why, maxsplit=1)[0]
 
 
 def catalogue_class(kept: CatalogueEntry) -> CatalogueClass:

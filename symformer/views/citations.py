@@ -51,7 +51,7 @@ def find(
         named = formula.part(part)
         return model, named, formula.part(part.rpartition(".")[0]) if named.root.entry else named
     examples = [f"{name}.{quantity}" for name in names() for quantity in quantities()]
-    form = "an id is a target, a quantity and a part, such as gpt2.params.h.attn; `symformer list` shows the targets"
+    form = "write a target, a quantity and a part, such as gpt2.params.h.attn; `symformer list` shows the targets"
     raise UnknownNameError("formula", formula_id, get_close_matches(formula_id[:QUOTED], examples, n=3), form)
 
 
@@ -106,6 +106,8 @@ def bibtex(ids: Sequence[str], version: str, options: Mapping[str, str] | None =
         if id in papers():
             entries[id] = paper(id).bibtex()
             continue
+        if not target_of(id) and (near := get_close_matches(id[:QUOTED], papers(), n=3, cutoff=0.8)):
+            raise UnknownNameError("formula or paper", id, near)
         model, formula, within = find(id, taken)
         entries[key(model, formula)] = _entry(model, formula, version)
         for each in papers_of(within):

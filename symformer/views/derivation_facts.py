@@ -184,7 +184,8 @@ def derivation_facts(
         model.check_run_sizes(formulas)
     shown = with_numbers(model)
     subject = subject_of(shown)
-    places: dict[str, ConfigLocation] = {}
+    # A size that only the operations of a run have, such as a window, has its place from the names of the class.
+    places = {own: ConfigLocation(name) for name, own in reversed([*shown.provenance.names.items()])}
     for formula in reversed(formulas):  # the first quantity that has a size decides
         places |= shown.provenance.for_quantity(formula.measure.name).places
     found = tuple(_quantity_facts(shown, subject.known, formula, full) for formula in formulas)

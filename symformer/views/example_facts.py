@@ -10,15 +10,17 @@ from operator import itemgetter
 
 from sympy import Expr
 
+from ..algebra.structure_difference import difference_in_words
 from ..architectures import architecture, presets, presets_like, presets_of, variants
 from ..architectures.base_architecture import Architecture
 from ..components.base import Component, spell_option
 from ..formulas.derivation import substitution
 from ..formulas.formula import Formula
-from ..language.errors import RuleError, SymformerError
+from ..language.errors import OptionError, RuleError, SymformerError
 from ..language.sizes import Numbers
 from ..language.symbols import letter
 from ..models.model import Model
+from ..output.blocks import Line
 from ..output.chain import Chain
 
 LISTED = 14  # the most presets that a page lists; some architectures have a hundred
@@ -47,6 +49,7 @@ class VariantFacts:
     """The formula of a variant of the model, with the value of an example."""
 
     options: str  # that differ from the model's
+    meaning: Line | None  # the difference of structure in a few words; None if structures are not compared
     formula: Formula
     value: int | None
     example: str  # the name of the example, if it is not the subject of the chapter
@@ -158,10 +161,19 @@ def _variants(shown: Model, formula: Formula) -> Iterator[VariantFacts]:
         example = next(examples, None)
         yield VariantFacts(
             options=", ".join(f"{name}={spell_option(value)}" for name, value in changed.items()),
+            meaning=_meaning(other.component, shown.component),
             formula=sibling,
             value=_value_at(sibling, example.known) if example else None,
             example=example.target if example and example.target != shown.target else "",
         )
+
+
+def _meaning(variant: Component, shown: Component) -> Line | None:
+    """Return the difference of a variant from the model in words, or None if they are not compared."""
+    try:
+        return difference_in_words(variant, shown)
+    except OptionError:
+        return None
 
 
 def _fits(formula: Formula, known: Numbers) -> bool:

@@ -86,6 +86,7 @@ class ConditionFacts(Immutable):
 
     pinned: tuple[Pinned, ...]  # sizes that its trace keeps at one value
     ties: Mapping[str, str]  # sizes that its trace keeps equal
+    patterns: Mapping[str, tuple[str, ...]]  # lists of layer kinds, with the kinds that they repeat
     relations: Mapping[Symbol, Expr]
     constraints: tuple[Condition, ...]
 
@@ -97,6 +98,7 @@ def conditions_of(model: Model, formula: Formula) -> ConditionFacts:
     return ConditionFacts(
         pinned=evidence.pinned if evidence else (),
         ties=evidence.ties if evidence else {},
+        patterns=evidence.patterns if evidence else {},
         relations={size: value for size, value in formula.relations.items() if own & {size, *value.free_symbols}},
         constraints=tuple(each for each in formula.constraints if affects_formula(each, formula)),
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import groupby
 from typing import Any
 
 from ..architectures.base_architecture import Architecture
 from ..certificates import Certificate, certificate_for
 from ..formulas.formula import Formula
+from ..language.errors import joined
 from ..language.symbols import K
 from ..models.model import Model
-from ..models.provenance import TraceEvidence, libraries
+from ..models.provenance import TraceEvidence, fixed_note, libraries
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED, PLACEMENT
 
@@ -39,8 +41,11 @@ def source_sentences(model: Model, formula: Formula) -> list[str]:
             f"{model.title.removesuffix(', traced')}; matches it row by row at {reading.points} new random configs"
             f"{config_agreement(reading)} ({libraries(reading.versions)})"
         ]
-        lines += [f"{each.name} is fixed at {each.value:,}: {each.why}" for each in reading.pinned]
+        lines += [f"{each.name} {fixed_note(each)}" for each in reading.pinned]
         lines += [f"{name} = {other}: the trace is valid only if this holds" for name, other in reading.ties.items()]
+        for name, kinds in reading.patterns.items():
+            runs = joined(f"{len(list(alike))} {kind}" for kind, alike in groupby(kinds))
+            lines.append(f"the formula holds if {name} repeats {runs}")
         if reading.ignored:
             lines.append(f"{', '.join(reading.ignored)}: no effect on the stored weights")
         lines += reading.input_notes

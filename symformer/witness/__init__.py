@@ -158,7 +158,7 @@ def trace(
     if isinstance(build, (str, os.PathLike)) or (is_config(build) and not is_module(build)):
         found = torch_side("trace_sources").trace_target(build, sizes or {}, head, inputs)
     elif head:
-        raise OptionError(f"head={head} applies only to models of transformers; a factory has no head")
+        raise OptionError(f"head={head} applies only to models of transformers, not to factories; remove it")
     else:
         found = torch_side("trace_sources").trace(build, sizes or {}, "", inputs or None)
     return found

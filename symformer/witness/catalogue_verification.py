@@ -23,7 +23,7 @@ from ..language.errors import CatalogueError, SizeError, WitnessError
 from ..language.sizes import Equals
 from ..language.symbols import named_symbol
 from ..models.model import Model
-from ..models.provenance import Pinned
+from ..models.provenance import Pinned, traced_only
 from .inert_fields import TOKENS, FieldTrials, other_values
 from .sampling import DEEP, is_essential
 from .transformers_classes import TracedClass
@@ -232,9 +232,7 @@ def _held(record: Mapping[str, Any], name: str, value: Any) -> Mapping[str, Any]
         return record
     kind = "traced" if "traced" in record else "lifted"
     found, reading = record[kind], record.get("reading", {})
-    condition = to_data(
-        Equals(named_symbol(record["letters"][name]), Integer(value), f"the trace fixed it at {value:,}: {WHY}")
-    )
+    condition = to_data(Equals(named_symbol(record["letters"][name]), Integer(value), traced_only(value, WHY)))
     pinned = to_data(Pinned(name, value, WHY))
     return {
         **record,

@@ -148,8 +148,8 @@ def verify_many(model: Model, asked: Sequence[tuple[str, Way]], seed: int | None
     component = model.component
     if reading := model.provenance.reading:
         raise WitnessError(
-            f"{model.target} was already checked against torch when it was traced, at {reading.points} random configs; "
-            "verify an architecture or a preset"
+            f"{model.target} was checked against torch, at {reading.points} random configs, when it was traced; "
+            "`verify` accepts only architectures and presets"
         )
     if not isinstance(component, Architecture):
         raise WitnessError(f"{model.target} has no built-in torch model; verify an architecture or a preset")

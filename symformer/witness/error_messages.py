@@ -6,11 +6,21 @@ import re
 import traceback
 from pathlib import Path
 
+from ..language.errors import SymformerError
+
 
 def sentence(error: BaseException, longest: int = 160) -> str:
-    """Return an error's type and message on one line, without this machine's package folder."""
+    """Return an error's type and message on one line, without this machine's package folder.
+
+    The message of an error of symformer has no type. The validation errors of huggingface_hub quote the error of the
+    config class, whose type and message are enough.
+    """
     said = re.sub(r"/\S*/site-packages/", "", " ".join(str(error).split()))
-    return f"{type(error).__name__}: {said if len(said) <= longest else said[: longest - 1] + '…'}"
+    kind = type(error).__name__
+    if quoted := re.fullmatch(r"(?:Class v|V)alidation error for \w+ '\w+': ([A-Z]\w+): (.*)", said):
+        kind, said = quoted.groups()
+    said = said if len(said) <= longest else said[: longest - 1] + "…"
+    return said if isinstance(error, SymformerError) else f"{kind}: {said}"
 
 
 def line_of(error: BaseException) -> str:

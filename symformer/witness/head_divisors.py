@@ -24,6 +24,7 @@ from ..language.letter_rules import letters_of_fields
 from ..language.sizes import Condition, Divides, Equals
 from ..language.symbols import named_symbol
 from ..ledger.facts import OperationKind
+from ..models.provenance import traced_only
 from .inert_fields import FieldTrials
 from .sampling import DEEP, ENTRY, POSITIONS, divides
 
@@ -190,9 +191,7 @@ def with_head_divisors(data: Mapping[str, Any], trials: FieldTrials, found: Iter
         among = (records, *(turn["records"] for turn in turns))
         if unknown:
             number = trials.usual[heads]
-            fixed = _Asked(
-                (heads,), partial(Equals, value=Integer(number), because=f"the trace fixed it at {number:,}")
-            )
+            fixed = _Asked((heads,), partial(Equals, value=Integer(number), because=traced_only(number, "")))
             for known in among:
                 if OPERATIONS in known:
                     known[OPERATIONS] = fixed.added(known[OPERATIONS], usual)

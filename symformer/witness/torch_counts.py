@@ -115,13 +115,17 @@ class TorchWitness(Session):
     ) -> Run:
         """Return a function that runs the class on ``new`` tokens, or S, with eager attention and batched experts."""
         component, numbers = self.component, {**self.numbers, S: new or self.numbers.get(S, 0)}
+        products = [entry for _, entry in component.ledger if entry.kind is OperationKind.LINEAR]
+        projected = {entry.inputs[0].name for entry in products}  # numbers, even if there is one vector per sequence
 
         def run(model: nn.Module) -> Any:
-            device = next(model.parameters()).device
+            *_, last_weight = model.parameters()  # a class may create its first one on the CPU, such as a mask token
+            device = last_weight.device
             inputs: dict[str, Tensor] = {}
             for axes in shape_line(component.shapes).inputs:
                 shape = [evaluate(dim, numbers, axes.name) for dim in axes.dims]
-                dtype = torch.long if len(shape) < 3 else next(model.parameters()).dtype
+                indexed = len(shape) < 3 and axes.name not in {*projected, "sound"}
+                dtype = torch.long if indexed else next(model.parameters()).dtype
                 inputs[axes.name] = torch.zeros(shape, dtype=dtype, device=device)
             if component.witness.library != "transformers":
                 return model(*inputs.values())

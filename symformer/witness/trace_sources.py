@@ -58,7 +58,8 @@ IMAGES = {
     ("B", True): "each of the B sequences has one image, and the tokens that stand for it are among the S",
     ("B", False): "each of the B sequences has one image",
 }
-_DEFAULT = "the factory's own default; give it an initial value to make it a size"
+HOW = "; set them with --size in `symformer trace`, and with --set in other commands"
+_DEFAULT = "a default of the factory is not traced; give it an initial value to make it a size"
 
 
 def trace_type(model_type: str, head: str = "") -> Trace:
@@ -258,7 +259,10 @@ def trace(
         kind = type(build).__name__
         raise WitnessError(f"{kind} is already a torch module; pass a function that builds it from sizes")
     if not callable(build):
-        raise WitnessError(f"{target or 'build'} is {repr(build)[:80]}; pass a function that returns a torch module")
+        raise WitnessError(
+            f"{target or 'build'} is {repr(build)[:80]}, which is not callable; name a function or a class "
+            "that builds a torch module"
+        )
     start = {name: whole(name, value) for name, value in sizes.items()}
     name = target or getattr(build, "__name__", "model")
     _hold_arguments(build, start, name)
@@ -347,9 +351,9 @@ def _hold_arguments(build: Callable[..., Any], start: Mapping[str, int], name: s
     spelt = [key if each.default is each.empty else f"{key}={each.default!r:.40}" for key, each in named.items()]
     known = f"its arguments are {listed(spelt)}" if spelt else "its signature names no arguments"
     if not start:
-        raise WitnessError(f"{name} is a factory and needs a size for each argument, such as E=64; {known}")
+        raise WitnessError(f"{name} is a factory and needs a size for each argument, such as E=64; {known}{HOW}")
     if missing := [key for key, each in named.items() if each.default is each.empty and key not in start]:
-        raise WitnessError(f"{name} needs a size for {listed(missing)}; {known}")
+        raise WitnessError(f"{name} needs a size for {listed(missing)}; {known}{HOW}")
     more = any(each.kind is each.VAR_KEYWORD for each in takes.values())
     if takes and not more and (odd := [key for key in start if key not in named]):
         near = get_close_matches(odd[0], named, n=1)
@@ -385,7 +389,9 @@ def trace_target(
     target = named.text
     factory = named.kind is TargetKind.FACTORY
     if factory and head:
-        raise OptionError(f"head={head} applies only to models of transformers, but {target} is a factory")
+        raise OptionError(
+            f"{target} is a factory, and head={head} applies only to models of transformers; remove the head"
+        )
     if not factory and (sizes or inputs):
         given = f"{next(iter(sizes))}={next(iter(sizes.values()))}" if sizes else "inputs"
         written = ":".join(target.rsplit(".", 1)) if named.kind is TargetKind.NAME else ""
@@ -447,7 +453,7 @@ def built(factory: Callable[..., Any], target: str) -> nn.Module:
 
 def _a_module(made: object, target: str) -> nn.Module:
     if not isinstance(made, nn.Module):
-        raise WitnessError(f"{target} returns a {type(made).__name__}; it must return an nn.Module")
+        raise WitnessError(f"{target} returns an object of type {type(made).__name__}; it must return an nn.Module")
     return made
 
 

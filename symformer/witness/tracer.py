@@ -22,7 +22,7 @@ from ..language.letter_rules import other_names
 from ..language.sizes import AtMost, Condition, Divides, Equals, without_implied
 from ..language.symbols import print_order
 from ..models.model import Model
-from ..models.provenance import ConfigLocation, Pinned, Provenance, TraceEvidence
+from ..models.provenance import ConfigLocation, Pinned, Provenance, TraceEvidence, traced_only
 from ..output.status_line import status_line
 from .edge_probes import EdgeProbes
 from .interpolation import Point, UnfitError
@@ -265,10 +265,7 @@ class Tracer:
         found = []
         for each in pinned:
             if each.name in letters:
-                why = f": {each.why}" if each.why else ""
-                found.append(
-                    Equals(letters[each.name], Integer(each.value), f"the trace fixed it at {each.value:,}{why}")
-                )
+                found.append(Equals(letters[each.name], Integer(each.value), traced_only(each.value, each.why)))
         for name, tie in self.samples.ties.items():
             if {name, *tie.powers} <= letters.keys():
                 found.append(Equals(letters[name], tie.expr(letters), "the trace is not valid for any other value"))

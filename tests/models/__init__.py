@@ -25,7 +25,7 @@ class SmallConfig:
     # An encoder also gets positions, and segments if its config has a type_vocab_size.
     # "texts and images" are read by separate encoders; with "images among tokens", some tokens stand for images.
     inputs: Literal[
-        "tokens", "encoder tokens", "images", "texts and images", "images among tokens", "source and target"
+        "tokens", "encoder tokens", "images", "texts and images", "images among tokens", "source and target", "sound"
     ] = "tokens"
 
 

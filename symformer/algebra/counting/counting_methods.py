@@ -13,7 +13,7 @@ from sympy import Add, Expr, Integer, Symbol
 from ...architectures import composed_model, presets
 from ...formulas.formula import Formula
 from ...formulas.ratio import Ratio
-from ...language.errors import OptionError, SizeError, SymformerError
+from ...language.errors import OptionError, SizeError, SymformerError, needs_values
 from ...language.frozen import Immutable
 from ...language.printed_number import PERCENT, PrintedNumber
 from ...language.symbols import B, C, N_tok, P, S, letter, symbol
@@ -188,7 +188,9 @@ def _as_named(model: Model) -> bool:
 
 
 def _numbers(model: Model, formula: Formula) -> Mapping[Symbol, int]:
-    formula.value()  # checks every condition, and raises SizeError if a size has no number
+    if lacking := [size for size in formula.symbols if size not in model.known]:
+        raise SizeError(needs_values(formula.id, lacking, before="name a preset, or "))
+    formula.value()  # checks every condition
     return model.known
 
 

@@ -52,7 +52,7 @@ class Parser(Arithmetic):
     def _next(self) -> Token:
         token = self._peek()
         if token is None:
-            raise ReadingError(f"{quoted(self.text)} is incomplete")
+            raise ReadingError(f"{quoted(self.text)} ends too early; a term or a bracket is missing at the end")
         self.at += 1
         return token
 
@@ -313,7 +313,7 @@ class Parser(Arithmetic):
                 )
             if last is not None and last.kind in CLOSING.values():
                 raise ReadingError(f"{quoted(self.text)} closes {token.text!r} with {last.text!r}")
-            raise ReadingError(f"{quoted(self.text)} has {token.shown()} without {CLOSING[token.kind]!r}")
+            raise ReadingError(f"{quoted(self.text)} has {token.shown()} without a matching {CLOSING[token.kind]!r}")
         self._next()
         if token.kind in "⌊⌈":
             return replace(self._rounded("floor" if token.kind == "⌊" else "ceil", value, token), last=last)

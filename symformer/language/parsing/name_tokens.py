@@ -135,7 +135,9 @@ class _Namer:
         if len(run) > LONG:
             raise ReadingError(f"{quoted(run)} is a run of {len(run)} letters, which is neither a name nor a product")
         product = " ".join(run)
-        remedy = f"write {product} for the product, or \\mathrm{{{run}}} for one name, or declare it: {run}=..."
+        remedy = (
+            f"write {product} for the product, or \\mathrm{{{run}}} for one name, or declare it with --where {run}=..."
+        )
         if run in EITHER:
             raise ReadingError(f"{quoted(run)} can be the product {product} or one name; {remedy}")
         if run in PROSE or (len(run) > 2 and run.lower() in PROSE):

@@ -189,7 +189,8 @@ class _Cutter:
         if two in (":=", "=="):
             return self._made("relation", two, "=")
         if two in ("<=", ">=", "!=", "->", "=>") or here in "<>≤≥≠":
-            raise ReadingError(f"{quoted(two if two[1:] in ('=', '>') else here)} makes it a condition, not a formula")
+            sign = quoted(two if two[1:] in ("=", ">") else here)
+            raise ReadingError(f"{quoted(self.text)} contains {sign}, so it is a condition; give a formula")
         if here in "+-*/^_()[]{},|'":
             return self._made(here, here)
         if here in "=~":
@@ -216,7 +217,7 @@ class _Cutter:
         if called.startswith("MATHEMATICAL ITALIC") and plain.isascii() and plain.isalpha():
             return self._made("letters", here, plain)
         what = f" (U+{ord(here):04X}, {called.lower()})" if not here.isascii() and called else ""
-        raise ReadingError(f"{quoted(here)}{what} is not a supported character, in {self._around()}")
+        raise ReadingError(f"the character {quoted(here)}{what} in {self._around()} is not supported")
 
     def _around(self) -> str:
         """Return the text around the current position, for a message."""

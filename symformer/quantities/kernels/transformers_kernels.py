@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...language.errors import RuleError
-from ...ledger.facts import INDEXED, MULTIPLYING, ONE, ROUTING, SCATTERED, ZERO, Entry, OperationKind
+from ...ledger.facts import ENDS, INDEXED, MULTIPLYING, ONE, ROUTING, SCATTERED, ZERO, Entry, OperationKind
 from ..quantity import Conventions, refuse, refuse_observed, refuse_others, rows
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 
@@ -88,7 +88,12 @@ def join(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def select(entry: Entry, conventions: Conventions) -> Saves:
-    """Return the two index tensors of a selection with one position per sequence; a view saves nothing."""
+    """Return the two index tensors of a selection with one position per sequence; a view saves nothing.
+
+    Raises RuleError for a part of a sequence, which later operations may copy.
+    """
+    if entry.function in ENDS:
+        raise RuleError(f"{entry.path}: the tensors that torch saves for a part of a sequence are not known")
     if entry.function != INDEXED:
         return Saves()
     return Saves(makes=tuple(made(entry, name, entry.output.shape[:1], LONG) for name in ("sequences", "places")))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Counted = tuple[Model, Formula]
 POINTS = 32
+EXAMPLES = {"B": "80GB", "FLOPS": "989TFLOPS", "B/s": "3.35TB/s"}
 PREFIXES = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
 
@@ -29,7 +30,8 @@ def amount(given: str, units: Sequence[str], option: str) -> Fraction:
     found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s?([kKMGTPE]?)(i?)(.{1,8})", given, re.ASCII)
     if found is None or found[4] not in units or (found[3] and not found[2]) or Fraction(found[1]) == 0:
         raise OptionError(
-            f"{option} {quoted(given)} is not valid; write a number with the unit {units[0]}, such as 80G{units[0]}"
+            f"{option} {quoted(given)} is not valid; write a number and the unit {units[0]}, such as "
+            f"{EXAMPLES[units[0]]}"
         )
     return Fraction(found[1]) * Fraction((1024 if found[3] else 1000) ** PREFIXES[found[2]])
 

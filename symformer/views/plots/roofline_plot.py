@@ -41,7 +41,8 @@ def roofline(
     """Return the plot as the bytes of a file. Raises OptionError and SizeError."""
     if peak is None or bandwidth is None:
         raise OptionError(
-            "a roofline needs the peak and the bandwidth of a device; set --peak 989TFLOPS and --bandwidth 3.35TB/s"
+            "a roofline needs the peak and the bandwidth of a device; set both, as in --peak 989TFLOPS "
+            "--bandwidth 3.35TB/s"
         )
     if len(models) > MOST:
         raise OptionError(f"{len(models)} targets are given; the plot has at most {MOST} distinct marks")

@@ -1,0 +1,123 @@
+"""FLUX.1 compared with diffusers' class: configs, products and refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import diffusers
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from symformer import SymformerError, architecture, from_config
+from symformer.witness.torch_session import built, silence
+
+FLUX = {
+    **{"_class_name": "FluxTransformer2DModel", "_diffusers_version": "0.30.0", "patch_size": 2, "in_channels": 7},
+    **{"out_channels": 5, "num_layers": 3, "num_single_layers": 4, "attention_head_dim": 12, "num_attention_heads": 6},
+    **{"joint_attention_dim": 13, "pooled_projection_dim": 17, "guidance_embeds": True, "axes_dims_rope": [2, 4, 6]},
+}
+B, S_TXT, S_IMG = 8, 9, 11
+
+
+def by_torch(config: dict[str, Any]) -> tuple[int, int]:
+    """Return the parameters of the class and the FLOPs of a forward pass."""
+    with silence():
+        model = built(lambda: getattr(diffusers, config["_class_name"]).from_config(dict(config)))
+    at = model.config
+    counter = FlopCounterMode(display=False)
+    with silence(), torch.device("meta"), torch.no_grad(), sdpa_kernel(SDPBackend.MATH), counter:
+        guidance = [torch.zeros(B)] if at.guidance_embeds else []
+        given = torch.zeros(B, S_TXT, at.joint_attention_dim), torch.zeros(B, at.pooled_projection_dim), torch.zeros(B)
+        image = torch.zeros(B, S_IMG, at.in_channels)
+        model(image, *given, torch.zeros(S_IMG, 3), torch.zeros(S_TXT, 3), *guidance)
+    return sum(each.numel() for each in model.parameters()), counter.get_total_flops()
+
+
+def by_us(config: dict[str, Any], folder: Path) -> tuple[int, int]:
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    model = from_config(str(folder / "config.json"))
+    return model.params.value(), model.formula("flops").value(B=B, S_txt=S_TXT, S_img=S_IMG)
+
+
+MOVED: dict[str, tuple[Any, ...]] = {
+    "patch_size": (1, 3),
+    "in_channels": (4,),
+    "out_channels": (10, None),
+    "num_layers": (1, 2),
+    "num_single_layers": (1, 2),
+    "num_attention_heads": (1, 5),
+    "joint_attention_dim": (10,),
+    "pooled_projection_dim": (21,),
+    "guidance_embeds": (False,),
+    "axes_dims_rope": ([12, 0, 0], [4, 4, 4]),
+}
+
+
+def test_every_field_of_the_class_is_read(tmp_path: Path) -> None:
+    made = {name: value for name, value in FLUX.items() if not name.startswith("_")}
+    written = json.loads(built(lambda: diffusers.FluxTransformer2DModel(**made)).to_json_string())
+    assert {name for name in written if not name.startswith("_")} == {*MOVED, "attention_head_dim"}
+    assert by_us(written, tmp_path) == by_torch(FLUX)  # as written by the class
+    configs = [{**FLUX, name: value} for name, values in MOVED.items() for value in values]
+    configs += [
+        {field: value for field, value in FLUX.items() if field != name} for name in ("patch_size", "in_channels")
+    ]
+    configs.append({**FLUX, "attention_head_dim": 8, "axes_dims_rope": [4, 2, 2]})
+    for config in configs:
+        assert by_us(config, tmp_path) == by_torch(config), config
+
+
+REFUSED = [
+    ({"attention_head_dim": 14}, "'axes_dims_rope' is [2, 4, 6] in the config; it should be three even numbers whose"),
+    ({"axes_dims_rope": [3, 3, 6]}, "'axes_dims_rope' is [3, 3, 6] in the config"),
+    ({"guidance_embeds": 1}, "'guidance_embeds' is 1 in the config, which is neither true nor false"),
+    ({"num_single_layers": 0}, "'num_single_layers' is 0"),
+    ({"qk_norm": "rms_norm"}, "the field 'qk_norm'"),
+]
+
+
+@pytest.mark.parametrize(("fields", "sentence"), REFUSED)
+def test_unsupported_configs_are_not_read(fields: dict[str, Any], sentence: str) -> None:
+    """They are refused, or left to the catalogue and to a trace, which count parameters only."""
+    config = {name: value for name, value in {**FLUX, **fields}.items() if name != "_class_name"}
+    with pytest.raises(SymformerError) as caught:
+        architecture_fields().read({**config, "architectures": ["FluxTransformer2DModel"]})
+    assert sentence in str(caught.value)
+
+
+def architecture_fields() -> Any:
+    return type(architecture("flux").component).fields
+
+
+def test_attention_is_over_both_sequences() -> None:
+    """By hand, FLUX.1 [dev] with 512 tokens of text and 4,096 of an image, in multiply-adds.
+
+    A block multiplies each of the 4,608 tokens by 12·3,072² weights, twice 4,608² by 3,072 in attention, and the
+    conditioning vector by 12·3,072² weights, or 3·3,072² in the last 38 blocks.
+    """
+    width, tokens = 3072, 512 + 4096
+    block = 12 * width**2 * tokens + 2 * tokens**2 * width
+    ends = 4096 * (64 + 64) * width + 512 * 4096 * width + (2 * 256 + 768 + 5 * width) * width
+    flops = architecture("flux-1-dev").formula("flops")
+    expected = 57 * block + (19 * 12 + 38 * 3) * width**2 + ends
+    assert flops.value(B=1, S_txt=512, S_img=4096) == 2 * expected
+
+
+@pytest.mark.parametrize(
+    ("quantity", "conventions", "sentence"),
+    [
+        ("kv-cache", {}, "this attention is not causal, so the keys"),
+        ("decode-flops", {}, "this attention is not causal, so the keys"),
+        ("activations", {}, "transformers does not have this model"),
+        ("params", {"pipeline": "first"}, "has 2 stacks of repeated layers"),
+        ("params", {"context": "on"}, "concatenating tokens is not supported if ranks shard the sequence"),
+    ],
+)
+def test_unsupported_quantities_are_refused(quantity: str, conventions: dict[str, str], sentence: str) -> None:
+    with pytest.raises(SymformerError) as caught:
+        architecture("flux").formula(quantity, **conventions)
+    assert sentence in str(caught.value)
