@@ -28,6 +28,7 @@ from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
 from symformer.configs.config_fields import Choice, Derived, OptionalNumberField, RotaryBase
+from symformer.configs.cyclic_layers import CyclicLayers
 from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
 from symformer.configs.interleaved_layers import InterleavedLayers, Interleaving
@@ -602,6 +603,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
         WindowedExpertLayers: 5,
         SharedLayers: 0,
         KimiLayers: 2,
+        CyclicLayers: 0,
     }  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind

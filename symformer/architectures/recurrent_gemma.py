@@ -40,7 +40,11 @@ class RecurrentGemma(Biased):
         usual(
             {
                 **{V: 256000, E: 2560, H: HalvedField(("intermediate_size",), 7680), A: 10, G: A, D: HEAD_WIDTH},
-                **{D_rope: rotating(D, 0.5), C_win: Field(("attention_window_size",), 2048), **RECURRENT},
+                **{
+                    D_rope: rotating(D, 0.5),
+                    C_win: Field(("attention_window_size", "sliding_window"), 2048),
+                    **RECURRENT,
+                },
             }
         ),
         layers=CyclicLayers({"recurrent": L_rec, "attention": L_attn}),
