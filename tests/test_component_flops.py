@@ -34,6 +34,7 @@ from transformers import (
     Olmo2Config,
     OlmoHybridConfig,
     PaliGemmaConfig,
+    RecurrentGemmaConfig,
     SamVisionConfig,
     SiglipVisionConfig,
     XLNetConfig,
@@ -59,6 +60,7 @@ from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
 from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
+from transformers.models.recurrent_gemma.modeling_recurrent_gemma import RecurrentGemmaRecurrentBlock
 from transformers.models.sam.modeling_sam import SamVisionAttention, SamVisionNeck
 from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
@@ -102,6 +104,7 @@ BERT = BertConfig(
 SAM = SamVisionConfig(image_size=50, patch_size=10, hidden_size=24, num_attention_heads=6, output_channels=13)
 PALIGEMMA = PaliGemmaConfig(vision_config={"hidden_size": 22, "num_attention_heads": 11}, projection_dim=24)
 HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=6)
+GRIFFIN = RecurrentGemmaConfig(hidden_size=24, num_attention_heads=3, lru_width=12, conv1d_width=4)
 LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, num_hidden_layers=1, layer_types=["conv"])
 MIXTRAL = MixtralConfig(
     hidden_size=24,
@@ -268,6 +271,9 @@ CASES = [
          lambda: Zamba2HybridLayer(_without_adapters(ZAMBA2), nn.Linear(24, 24, bias=False),
                                    Zamba2MambaDecoderLayer(ZAMBA2, 0)),
          lambda module, x: module(x, x, 0, None, _mask())),
+    Case("recurrent-block", {"E": 24, "A": 3, "H_lru": 12, "K_conv": 4},
+         lambda: RecurrentGemmaRecurrentBlock(GRIFFIN, 0),
+         lambda module, x: module(x, torch.ones(1, x.shape[1]), None, use_cache=False)[0]),
     Case("short-convolution", {"E": 24, "K_conv": 4}, lambda: Lfm2ShortConv(LFM2, 0)),
     Case("pooler", {"E": 12}, lambda: BertPooler(BERT)),
     Case("self-attention", {"E": 24, "A": 6, "G": 3, "D": 10}, lambda: LlamaAttention(LLAMA, 0), _llama,

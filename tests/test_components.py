@@ -41,6 +41,7 @@ from transformers import (
     Olmo2Config,
     OlmoHybridConfig,
     PaliGemmaConfig,
+    RecurrentGemmaConfig,
     SamVisionConfig,
     SiglipVisionConfig,
     XLNetConfig,
@@ -71,6 +72,7 @@ from transformers.models.nemotron.modeling_nemotron import NemotronLayerNorm1P
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
 from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
+from transformers.models.recurrent_gemma.modeling_recurrent_gemma import RecurrentGemmaRecurrentBlock
 from transformers.models.sam.modeling_sam import SamVisionAttention, SamVisionNeck
 from transformers.models.siglip.modeling_siglip import (
     SiglipMultiheadAttentionPoolingHead,
@@ -139,6 +141,7 @@ OLMO_HYBRID = OlmoHybridConfig(
 )
 KIMI = KimiLinearConfig(hidden_size=24, linear_num_heads=3, linear_head_dim=8, linear_conv_kernel_dim=4)
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=2, state_size=5, num_hidden_layers=1)
+GRIFFIN = RecurrentGemmaConfig(hidden_size=24, num_attention_heads=3, lru_width=12, conv1d_width=4)
 LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, conv_bias=True, num_hidden_layers=1, layer_types=["conv"])
 ZAMBA2 = Zamba2Config(hidden_size=24, intermediate_size=7, num_attention_heads=12, n_mamba_heads=6, mamba_ngroups=3,
                       mamba_d_state=5, num_hidden_layers=1, layers_block_type=["linear_attention"])  # fmt: skip
@@ -270,6 +273,9 @@ CASES = [
                                    Zamba2MambaDecoderLayer(ZAMBA2, 0)), partial={"N_group": "L_hyb"}),
     # in 3*24*24 + 3*24, convolution 24*4 + 24, out 24*24 + 24
     Case("short-convolution", {"E": 24, "K_conv": 4}, 2_520, lambda: Lfm2ShortConv(LFM2, 0), {"bias": True}),
+    # two of 24*12 + 12, out 12*24 + 24, convolution 12*4 + 12, gates 2*(3*4*4 + 12), decays 12
+    Case("recurrent-block", {"E": 24, "A": 3, "H_lru": 12, "K_conv": 4}, 1_104,
+         lambda: RecurrentGemmaRecurrentBlock(GRIFFIN, 0)),
     # 5*3 + 3*7
     Case("low-rank-update", {"E": 5, "H": 7, "R": 3}, 36,
          lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),

@@ -33,12 +33,14 @@ from .models import Computation
 from .test_config_fields import TYPES, base, nested
 from .words import (
     angles,
+    blocks,
     by_group,
     chosen_keys,
     delta_rule,
     distances,
     gathered,
     image_angles,
+    lru,
     of_image,
     pooled,
     scan,
@@ -119,6 +121,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         said["cap"] = lambda x: case.cap * (x / case.cap).tanh()
     if "N_state" in size:
         said |= {"scan": scan(size["N_state"]), "rms_group": by_group(said["rms"], size.get("G_ssm", 1))}
+    if "H_lru" in size:
+        said |= {"blocks": blocks, "lru": lru}
     if keys := size.get("D_k_lin", size.get("D_lin")):
         said["delta"] = delta_rule(keys)
     inputs, given = read_by(kind, theirs, size)
@@ -302,6 +306,8 @@ def kinds_of(config: Any) -> list[str]:
         kinds[: config.num_dense_layers] = ["dense_layers"] * config.num_dense_layers
     if config.model_type in LINEAR:
         kinds = [{"ssm_layers": "linear_layers", "global_layers": "attention_layers"}[each] for each in kinds]
+    if config.model_type == "recurrent_gemma":
+        kinds = ["recurrent_layers" if each == "ssm_layers" else "attention_layers" for each in kinds]
     if config.model_type == "kimi_linear":
         kinds[: config.mlp_layer_types.count("dense")] = ["dense_layers"] * config.mlp_layer_types.count("dense")
     if config.model_type == "jamba":

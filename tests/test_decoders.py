@@ -36,7 +36,7 @@ SIZES = {
     **{"L_ssm": 3, "L_attn": 2, "L_conv": 3, "L_conv_x": 3, "A_ssm": 8, "D_ssm": 96, "G_ssm": 4, "N_state": 15},
     **{"K_conv": 5, "C_chunk": 9, "L_ssm_d": 4, "H_ssm": 96, "R_dt": 7, "L_hyb": 3, "R_adapter": 10},
     **{"L_glo_x": 2, "N_group": 2, "L_lin": 3, "A_k_lin": 2, "A_v_lin": 4, "D_k_lin": 12, "D_v_lin": 20},
-    **{"L_lin_x": 2, "A_lin": 4, "D_lin": 12, "D_shared": 6},
+    **{"L_lin_x": 2, "A_lin": 4, "D_lin": 12, "D_shared": 6, "L_rec": 3, "H_lru": 18},
 }
 NUMBERS = {SYMBOLS[name]: number for name, number in SIZES.items()}
 # Multimodal models are compared with torch by their own tests; their language models are in these lists.

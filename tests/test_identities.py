@@ -58,6 +58,7 @@ SIZES = {
         "L_single": 92,
     },
     **{"E_joint": 93, "E_pool": 94, "R_w": 95, "R_a": 97, "R_v": 98, "R_g": 99, "G_near": 101},
+    **{"L_rec": 103, "H_lru": 104},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 OWN = {

@@ -326,6 +326,25 @@ def wkv(width: int) -> Function:
     return updated
 
 
+def blocks(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """De et al. 2024, eq. 1 without the sigmoid, with a matrix [D,D] and biases [D] for each of the pieces of x."""
+    pieces = _split(x, weight.shape[-1])
+    return (torch.einsum("bsad,ade->bsae", pieces, weight) + bias).flatten(2)
+
+
+def lru(u: Tensor, decaying: Tensor, taken: Tensor, rate: Tensor) -> Tensor:
+    """De et al. 2024, eq. 3 and 4, token by token, with c = 8. The first token has no factor, as in the class."""
+    u = u.transpose(1, 2).flatten(2) if u.dim() == 4 else u
+    decay = (-8 * decaying * nn.functional.softplus(rate)).exp()
+    state = taken[:, 0] * u[:, 0]
+    found = [state]
+    for token in range(1, u.shape[1]):
+        factor = (1 - decay[:, token] ** 2).sqrt()
+        state = decay[:, token] * state + factor * taken[:, token] * u[:, token]
+        found.append(state)
+    return torch.stack(found, 1)
+
+
 def _split(x: Tensor, width: int) -> Tensor:
     """Return [B,S,A,width] from [B,S,A·width] or [B,A,S,width]."""
     return x.transpose(1, 2) if x.dim() == 4 else x.unflatten(-1, (-1, width))

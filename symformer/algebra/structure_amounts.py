@@ -20,6 +20,7 @@ from ..components.wave_encoder import WaveEncoder
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..ledger.facts import CARRYING, ONE, Entry, OperationKind, Scope
+from .role_totals import RECURRENT
 from .structure_profile import FRAMES, MASKED_FRAME, ONLY, OTHER, PROJECTOR, in_towers, stack_name
 
 BEFORE, LAYERS, AFTER = "before the layers", "in the layers", "after the layers"
@@ -129,9 +130,7 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
         if entry.kind is OperationKind.PARAMETER and not bias and getattr(parts[-1], "sinks", False):
             return "attention sinks"
         return "attention biases" if bias else "attention"
-    if {"state-space mixer", "linear attention"} & {*roles} or any(
-        isinstance(part, ShortConvolution) for part in parts
-    ):
+    if {*RECURRENT} & {*roles} or any(isinstance(part, ShortConvolution) for part in parts):
         return "attention"
     if "MLP" in roles:
         return "MLP biases" if bias else "MLP"

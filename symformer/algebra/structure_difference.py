@@ -36,7 +36,7 @@ NOTHING = Integer(0)
 NONE = "-"  # in the place of a stack that only the other model has
 Pairs = Sequence[tuple[str, str]]  # the stacks of the first and the second model that correspond
 Sizes = dict[Symbol, Expr]
-_OTHER_MIXERS = ("state-space mixer", "short convolution", "linear attention")
+_OTHER_MIXERS = ("state-space mixer", "short convolution", "linear attention", "gated linear recurrence")
 _MULTI_QUERY = "one key/value head for all query heads"
 _MULTI_HEAD = "a key/value head for each query head"
 

@@ -38,6 +38,7 @@ from ..components.moe import (
     SPARSE_MIXER,
     MoE,
 )
+from ..components.recurrent_block import RecurrentBlock
 from ..components.relative_attention import RelativeAttention
 from ..components.rms_norm import RMSNorm
 from ..components.selective_scan import SelectiveScan
@@ -52,7 +53,10 @@ ATTENTION = (
     *(SelfAttention, LatentAttention, ImageAttention, DisentangledAttention, RelativeAttention),
     JointAttention,
 )
-MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, TimeMixing, ShortConvolution)
+MIXERS = (
+    *(*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, TimeMixing, RecurrentBlock),
+    ShortConvolution,
+)
 # A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
 _ROUTING = {
     SOFTMAX: "expert weights from a softmax over the chosen experts",
@@ -116,6 +120,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
     GatedDeltaNet: ("activation", "factor"),
     KimiDeltaAttention: ("activation",),
     TimeMixing: ("first",),
+    RecurrentBlock: ("activation",),
     ShortConvolution: ("bias",),
     MLP: ("hidden", "bias", "activation", "trained"),
     GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm", "adapter"),
@@ -185,6 +190,8 @@ def mixer(part: Component) -> str:
             return "linear attention with a gated delta rule and a decay per row (Kimi Delta Attention)"
         case TimeMixing():
             return "time mixing with a generalized delta rule (RWKV-7)"
+        case RecurrentBlock():
+            return "a gated linear recurrence (RG-LRU)"
         case ShortConvolution():
             return "a gated short convolution over {K_conv} positions"
     return "self-attention"

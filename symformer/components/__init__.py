@@ -62,6 +62,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .post_norm_block import PostNormBlock as PostNormBlock
     from .pre_norm_block import PreNormBlock as PreNormBlock
     from .projector import Projector as Projector
+    from .recurrent_block import RecurrentBlock as RecurrentBlock
     from .relative_attention import RelativeAttention as RelativeAttention
     from .relative_bias import RelativeBias as RelativeBias
     from .res_post_norm_block import ResPostNormBlock as ResPostNormBlock

@@ -62,6 +62,7 @@ _ROLES = {  # the usual names of the inputs of an operation
     OperationKind.MIX: ("", "v"),
     OperationKind.SCAN: ("u", "Δ", "b", "c"),
     OperationKind.DELTA_RULE: ("q", "k", "v", "Δ", "b"),
+    OperationKind.RECURRENCE: ("u",),
     OperationKind.COMBINE: ("", "w"),
 }
 _GENERAL_ROLES = ("r", "k", "v", "d", "u", "a")  # of the inputs of a generalized delta rule
@@ -557,6 +558,9 @@ class _Computing:
                 return Applied("wkv", (first, *rest))
             case OperationKind.DELTA_RULE:
                 return self._delta_rule(entry, first, rest)
+            case OperationKind.RECURRENCE:
+                gates = (_gate(first, name) for name in ("recurrent_gate", "input_gate"))
+                return Applied("lru", (first, *gates, TensorName("w", "recurrent_param")))
         raise _UnknownError
 
     def _windowed(self, entry: Entry) -> Entry | None:
@@ -628,6 +632,11 @@ def _decay(entry: Entry, step: Tree) -> tuple[Tree, Tree, tuple[Tree, ...]]:
     stored = {weight.path.rpartition(".")[2]: _vector(weight) for weight in entry.shared}
     step = Applied("softplus", (Sum((step, stored.pop("dt_bias"))) if "dt_bias" in stored else step,))
     return step, Minus(Applied("exp", (stored.pop("A_log"),))), tuple(stored.values())
+
+
+def _gate(u: Tree, name: str) -> Tree:
+    """Return a gate of a recurrence, which has one matrix and one row of biases for each head."""
+    return Applied("σ", (Applied("blocks", (u, TensorName("W", name), TensorName("b", name))),))
 
 
 def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:

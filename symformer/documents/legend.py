@@ -132,6 +132,14 @@ def _times(*factors: Tree) -> Math:
 _SQUARE = Power(_X, 2)
 _DECAYED = Pointwise((_word("exp", Product((_at("Δ"), _A))), _at("h", Sum((_T, Minus(Number(1)))))))
 _TAKEN = Product((_at("Δ"), _at("u"), Transposed(_at("b"))))
+_LRU_DECAY = _word("exp", Minus(Product((Number(8), _at("r"), _word("softplus", _W)))))
+_LRU_INPUT = Pointwise((_at("c"), _at("u")))
+_LRU_STATE = Sum(
+    (
+        Pointwise((_at("d"), _at("h", Sum((_T, Minus(Number(1))))))),
+        Pointwise((Root(Sum((Number(1), Minus(Power(_at("d"), 2))))), _at("c"), _at("u"))),
+    )
+)
 _HALF = FractionNode(Number(1), Number(2))
 _GROWTH = Sum((_word("exp"), Minus(Number(1)), Minus(_X)))
 _RETURNED = Product((_at("k"), _at("r")))
@@ -341,6 +349,23 @@ ROWS = (
         [
             *("the generalized delta rule, per head, token by token, from a zero state: ", Math(_at("h")), " = "),
             *(Math(_RENEWED), " is the state, and ", Math(Product((_at("h"), _at("r")))), " is the output"),
+        ],
+    ),
+    LegendEntry(
+        "lru",
+        _word("lru", *map(TensorName, "urcw")),
+        [
+            *("per channel, token by token, from a zero state: ", Math(_at("d")), " = ", Math(_LRU_DECAY)),
+            *(" is the decay, and ", Math(_at("h")), " = ", Math(_LRU_STATE), " is the state and the output; for the "),
+            *("first token, ", Math(_at("h")), " = ", Math(_LRU_INPUT)),
+        ],
+    ),
+    LegendEntry(
+        "blocks",
+        _word("blocks", _X, TensorName("W"), _B),
+        [
+            *(Math(_X), " is split along its last axis into a piece for each matrix in ", Math(TensorName("W"))),
+            *("; each piece is multiplied by its matrix, and its row of ", Math(_B), " is added"),
         ],
     ),
     LegendEntry(

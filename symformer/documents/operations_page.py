@@ -124,6 +124,7 @@ EXAMPLES: Mapping[str, Example] = {
         "q[B,A,Z**2,D], table[2*Z-1,D] -> s[B,A,Z**2,Z]",
         lambda ops, q, table: ops.distance_scores("rows", q, table, Z, "rows"),
     ),
+    "recurrence": Example("x[B,A,S,H_lru/A] -> y[B,A,S,H_lru/A]", lambda ops, x: ops.recurrence("rg_lru", x, {})),
     "scores": Example("q[B,A,S,D], k[B,G,S,D] -> s[B,A,S,S]", lambda ops, q, k: ops.scores("qk", q, k, "causal")),
     "softmax": Example("x[B,A,S,S] -> y[B,A,S,S]", lambda ops, x: ops.softmax("softmax", x)),
     "weighted_values": Example(

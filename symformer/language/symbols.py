@@ -101,6 +101,7 @@ _TABLE = (
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
     Letter("L_lin", "layers with linear attention", "layers", ("layer_types",)),
     Letter("L_lin_x", "layers with linear attention and experts", "layers", ("layer_types",)),
+    Letter("L_rec", "layers with a recurrent block", "layers", ("block_types",)),
     Letter("L_conv", "layers with a short convolution", "layers", ("layer_types",)),
     Letter("L_conv_x", "layers with a short convolution and experts", "layers", ("layer_types",)),
     Letter("L_mlp", "layers with only a feed-forward network", "layers", ("layer_types",)),
@@ -152,6 +153,7 @@ _TABLE = (
     Letter("K_near", "kernel size of the convolution for positions", "places", growth=0),
     Letter("G_near", "groups of channels of the convolution for positions", "groups", growth=0),
     Letter("H_ssm", "inner size of a state space mixer", "elements"),
+    Letter("H_lru", "inner size of a recurrent block", "elements", ("lru_width",)),
     Letter("A_ssm", "heads of a state space mixer", "heads"),
     Letter("G_ssm", "groups of heads of a state space mixer", "groups", growth=0),
     Letter("D_ssm", "head dimension of a state space mixer", "elements", growth=0),
@@ -251,6 +253,7 @@ A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_ad
 G_global, D_global = SYMBOLS["G_global"], SYMBOLS["D_global"]
 A_idx, D_idx, K_idx = (SYMBOLS[name] for name in ("A_idx", "D_idx", "K_idx"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
+L_rec, H_lru = SYMBOLS["L_rec"], SYMBOLS["H_lru"]
 C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
 N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))

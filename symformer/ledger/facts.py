@@ -42,6 +42,7 @@ BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a stat
 GENERAL = "general"  # a delta rule with different keys for the value that it replaces and for the new value
 INTERPOLATED = "interpolated"  # an addition of a share of the difference to another tensor
 FIRST_VALUES = "first_values"  # the name of an input: the values of the first layer
+EARLIER_INPUTS = "earlier inputs"  # a causal convolution whose state lacks the current input
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights, by their names in transformers.
@@ -94,6 +95,7 @@ class OperationKind(StrEnum):
     MATCH = "match"  # the product of each row of one tensor with each row of another
     SCAN = "scan"  # a recurrent state: it decays, is updated with each token, and is read
     DELTA_RULE = "delta rule"  # the same, but each update replaces the value that the state has for the token's key
+    RECURRENCE = "recurrence"  # a recurrent state of one number per channel, with learned gates
     CHOOSE = "choose"  # the keys that each query attends to, chosen by weighted sums of scores over heads
     PRODUCT = "product"  # x · y of two computed tensors in a trace, with unknown purpose
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
@@ -131,7 +133,7 @@ ARRANGING = (
     OperationKind.MOVE,
 )  # compute nothing that is counted
 ROUTING = (OperationKind.ROUTE, OperationKind.COMBINE)  # choose experts and weight their outputs
-CARRYING = (OperationKind.SCAN, OperationKind.DELTA_RULE)  # carry a recurrent state
+CARRYING = (OperationKind.SCAN, OperationKind.DELTA_RULE, OperationKind.RECURRENCE)  # carry a recurrent state
 MATRICES = "matrices"  # the function of a product with a stored table of matrices (not attention)
 MATCHING = (
     OperationKind.MATCH,

@@ -278,6 +278,7 @@ class Operations:
         bias: bool = True,
         causal: bool = False,
         weight_norm: bool = False,
+        function: str = "",
     ) -> Tensor:
         """x[B, in, …] -> y[B, out, …]: a kernel ``[out, in/groups, *kernel]`` that slides over the positions.
 
@@ -306,15 +307,24 @@ class Operations:
             wanted["bias"] = (out,)
         places = (_slides(n, size, stride, padding) for n, size in zip(x.shape[2:], window, strict=True))
         facts = {"weights": self._weights_of(name, wanted, _OWN), "module": True, "causal": causal}
+        facts |= {"function": function}
         return self._write(OperationKind.CONVOLUTION, name, (x,), (x.shape[0], out, *places), **facts)
 
-    def causal_depthwise_convolution(self, name: str, x: Tensor, kernel: Expr, *, bias: bool = True) -> Tensor:
+    def causal_depthwise_convolution(
+        self, name: str, x: Tensor, kernel: Expr, *, bias: bool = True, function: str = ""
+    ) -> Tensor:
         """x[B,E,S] -> y[B,E,S]: a causal depthwise convolution over the last ``kernel`` positions.
 
-        torch pads on both sides, so it computes kernel - 1 unused positions.
+        torch pads on both sides, so it computes kernel - 1 unused positions. With the function ``EARLIER_INPUTS``, its
+        state contains kernel - 1 inputs, and a single new token is computed elementwise.
         """
         y = self.convolution(
-            name, x, x.shape[1], (kernel,), padding=kernel - 1, groups=x.shape[1], bias=bias, causal=True
+            *(name, x, x.shape[1], (kernel,)),
+            padding=kernel - 1,
+            groups=x.shape[1],
+            bias=bias,
+            causal=True,
+            function=function,
         )
         return y.view(x.shape)
 
@@ -576,6 +586,14 @@ class Operations:
             self._same(self._path(name), "the shapes of the inputs of a delta rule", r.shape, each.shape)
         inputs = (r, k, v, decay, removal, rate)
         return self._write(OperationKind.DELTA_RULE, name, inputs, v.shape, function=GENERAL)
+
+    def recurrence(self, name: str, x: Tensor, shared: Mapping[str, Weight]) -> Tensor:
+        """x[B,A,S,D] -> y[B,A,S,D]: a gated linear recurrence with a state of one number per channel.
+
+        At each token the state decays and adds the gated ``x``; y is the state. Each of two gates multiplies x by a
+        stored matrix [D,D] per head, and the decay also depends on a stored number per channel.
+        """
+        return self._write(OperationKind.RECURRENCE, name, (x,), x.shape, shared=tuple(shared.values()))
 
     # -- attention -----------------------------------------------------------------------------------------------
 

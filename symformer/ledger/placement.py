@@ -427,6 +427,12 @@ class _RankOperations(Operations):
             raise RuleError(f"{self._path(name)}: a delta rule is not supported with tensor={self.placement.tensor}")
         return super().general_delta_rule(name, *inputs, **facts)
 
+    def recurrence(self, name: str, *inputs: Any, **facts: Any) -> Tensor:
+        """Record a recurrence. Raises RuleError with tensor parallelism, as for a scan."""
+        if self.placement.tensor != "off":
+            raise RuleError(f"{self._path(name)}: a recurrence is not supported with tensor={self.placement.tensor}")
+        return super().recurrence(name, *inputs, **facts)
+
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """Record a table of positions. Rotary tables cover the gathered sequence."""
         return super().positions(

@@ -10,7 +10,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import B, C, S, W
-from ..ledger.facts import INDEXED, SHIFTED, Entry, Ledger, OperationKind
+from ..ledger.facts import EARLIER_INPUTS, INDEXED, SHIFTED, Entry, Ledger, OperationKind
 from .contractions import applies_general_delta_rule, forward
 from .elementwise import visible_keys
 from .quantity import Convention, Conventions, Quantity
@@ -140,6 +140,11 @@ def shifts(entry: Entry) -> bool:
     return entry.kind is OperationKind.SELECT and entry.function == SHIFTED and not entry.output.encoded
 
 
+def recurs(entry: Entry) -> bool:
+    """Return whether an operation is the gated linear recurrence of a recurrent block, which carries a state."""
+    return entry.kind is OperationKind.RECURRENCE
+
+
 def chooses(entry: Entry) -> bool:
     """Return whether an operation chooses the keys that a query attends to."""
     return entry.kind is OperationKind.CHOOSE
@@ -147,6 +152,8 @@ def chooses(entry: Entry) -> bool:
 
 def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
     """Return the bytes of a convolution state [B,E,k], with one place per kernel position, as in transformers.
+
+    Some classes do not store the current input: k - 1 places.
 
     Parameters
     ----------
@@ -168,7 +175,9 @@ def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
         return []
     batch, channels, _ = entry.inputs[0].shape
     size = SIZES["bf16" if dtype == "fp8" else dtype]
-    return [Term(f"{entry.path} (places)", (batch, channels, *entry.weights[0].shape[2:], size), purpose=CACHE)]
+    (places,) = entry.weights[0].shape[2:]
+    places = places - 1 if entry.function == EARLIER_INPUTS else places
+    return [Term(f"{entry.path} (places)", (batch, channels, places, size), purpose=CACHE)]
 
 
 def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
@@ -201,10 +210,13 @@ def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the recurrent state [B,A,D,N], in float32 for any model dtype, as in transformers.
 
-    The state does not depend on the number of tokens.
+    The state does not depend on the number of tokens. The state of a recurrence is [B,A,D].
     """
     if conventions.get("tokens") == "one":
         return ()
+    if entry.kind is OperationKind.RECURRENCE:
+        batch, heads, _, width = entry.inputs[0].shape
+        return (Term(f"{entry.path} (state)", (batch, heads * width, SIZES["fp32"]), purpose=CACHE),)
     if entry.kind is OperationKind.DELTA_RULE:
         _, write, x, *_ = entry.inputs
     else:

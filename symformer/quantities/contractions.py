@@ -14,7 +14,19 @@ from sympy import Expr, Integer, ceiling
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
-from ..ledger.facts import ARRANGING, ATTENDING, BY_ROW, GENERAL, ONE, POINTWISE, ROUTING, ZERO, Entry, OperationKind
+from ..ledger.facts import (
+    ARRANGING,
+    ATTENDING,
+    BY_ROW,
+    EARLIER_INPUTS,
+    GENERAL,
+    ONE,
+    POINTWISE,
+    ROUTING,
+    ZERO,
+    Entry,
+    OperationKind,
+)
 from .elementwise import at_last_position, convolved_shape, elements, elementwise
 from .quantity import Convention, Conventions, Rule, measured, refuse_observed, require_total, rows
 
@@ -122,6 +134,8 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Contraction, ..
     Each gradient has as many products: the gradient of x pairs the same elements, the gradient of W sums over B and m.
     """
     x, weight = entry.inputs[0], entry.weights[0]
+    if entry.function == EARLIER_INPUTS and conventions.get("attention") == "new":  # elementwise
+        return ()
     factors = (TWO, *convolved_shape(entry, conventions), *weight.shape[1:])
     return (Contraction(factors, (("the input", x.grad), ("the weight", ZERO if entry.frozen else ONE))),)
 
@@ -258,6 +272,16 @@ def general_delta_rule(entry: Entry) -> tuple[Contraction, ...]:
     )
 
 
+def recurrence(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """x[B, A, S, D] · W[A, D, D] -> y[B, A, S, D] for each of two gates: 2 · B · A · S · D · D.
+
+    The rest is elementwise.
+    """
+    (x,) = entry.inputs
+    sides = (("the input", x.grad), ("the weight", ONE))
+    return tuple(Contraction((TWO, *x.shape, x.width), sides, what) for what in ("input gate", "recurrence gate"))
+
+
 def product(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """x[b, m, n] · y[b, n, p] -> z[b, m, p]: 2 · b · m · n · p."""
     x, y = entry.inputs
@@ -282,6 +306,7 @@ CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contra
         OperationKind.CHOOSE: choose,
         OperationKind.SCAN: scan,
         OperationKind.DELTA_RULE: delta_rule,
+        OperationKind.RECURRENCE: recurrence,
         OperationKind.PRODUCT: product,
         **rows(none, OperationKind.NORM, OperationKind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
         OperationKind.OBSERVED: refuse_observed,

@@ -279,6 +279,7 @@ ELEMENTWISE: Mapping[OperationKind, Rule] = refuse_others(
         OperationKind.ROTATE: rotate,
         OperationKind.SCAN: refuse("count=all does not support the elementwise work of a scan"),
         OperationKind.DELTA_RULE: refuse("count=all does not support the elementwise work of a delta rule"),
+        OperationKind.RECURRENCE: refuse("count=all does not support the elementwise work of a recurrence"),
         **rows(
             counts_nothing,
             *MATCHING,

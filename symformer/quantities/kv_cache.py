@@ -20,6 +20,7 @@ from .cache_rules import (
     keeps_places,
     keys_and_values,
     per_token_product,
+    recurs,
     scans,
     shifted,
     shifts,
@@ -87,6 +88,7 @@ QUANTITY = Cached(
         applies_general_delta_rule: "The size of the recurrent state does not depend on the number of tokens. "
         f"{GENERAL_STATE_BYTES}",
         shifts: SHIFT_BYTES.format(of="the cache"),
+        recurs: STATES.format(layer="recurrent"),
         keeps_places: CONVOLUTION_BYTES.format(of="the cache"),
     },
     encoder="The cross-attention keys and values of all encoder tokens are included.",

@@ -219,6 +219,7 @@ _RULES: Mapping[OperationKind, Rule] = {
     OperationKind.CHOOSE: refuse("the bytes read and written to choose the keys of each query depend on the kernel"),
     OperationKind.SCAN: refuse("the bytes that a scan reads and writes of its state depend on the kernel"),
     OperationKind.DELTA_RULE: refuse("the bytes that a delta rule reads and writes of its state depend on the kernel"),
+    OperationKind.RECURRENCE: refuse("the bytes that a recurrence reads and writes of its state depend on the kernel"),
     OperationKind.OBSERVED: refuse_observed,
 }
 

@@ -31,6 +31,8 @@ _LARGEST = 2**20
 KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadratic in them
 POOLS = (7, 8, 9)  # sides of a pooled image, which divide the side of the image: a count is quadratic in them
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
+RECURRENT = (11, 13, 16)  # tokens of a recurrence, likewise, next to attention: a count is quadratic in them
+WIDE = (5, 6)  # windows that are at most as wide as READ: a count is affine in them
 CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
 NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
 
@@ -147,15 +149,20 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     widths = sorted(needed - {*depths, *totals, *looped, N_new}, key=print_order)
     fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
     sides = _sides(products)
-    drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
+    shorter = [_shorter(side, looped) for side in sides]
+    drawn = [
+        _parametrise({size: each for size, each in fresh.items() if size not in less}, (*conditions, *side))
+        for side, less in zip(sides, shorter, strict=True)
+    ]
     degrees_in = [_Degrees(sizes, {*fresh.values()}) for sizes in drawn]
+    whole = {size: int(value) for size, value in fixed.items()}
     tensors = list(dict.fromkeys(tensors))
     largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(degree(shape) for degree in degrees_in for shape in tensors))))
     most = {size: Integer(max(values)) for size, values in looped.items()}
     while any(_elements(shape, {**sizes, **most}, largest) > _MOST for sizes in drawn for shape in tensors):
         largest = largest * 3 // 4
     passes = any(map(new_tokens, formulas))
-    constants = len(depths) + len(looped) + len(fixed) + len(NEW) * passes
+    constants = len(depths) + len(looped) + max(map(len, shorter)) + len(fixed) + len(NEW) * passes
     apart = max(_apart([degree((size,)) for size in degree.sizes], constants, largest) for degree in degrees_in)
     fewest = max((max(values) for size, values in looped.items() if size not in (S, C)), default=1)
     read = [degree((length,)) for degree in degrees_in for length in (S, C) if length in degree.sizes]
@@ -172,13 +179,12 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         )
         for formula in formulas
     }
-    grid = [
-        {**depth, **dict(zip(looped, values, strict=True)), **{size: int(value) for size, value in fixed.items()}}
-        for depth in _grid(depths, model.component)
-        for values in product(*looped.values())
-    ]
     places = tuple(
-        SamplingRegion(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid
+        SamplingRegion({**depth, **dict(zip(small, values, strict=True)), **whole}, side, sizes)
+        for side, sizes, less in zip(sides, drawn, shorter, strict=True)
+        for small in [looped | less]
+        for depth in _grid(depths, model.component)
+        for values in product(*small.values())
     )
     return SamplingPlan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes, totals, fewest)
 
@@ -227,6 +233,8 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
             found |= {name: KERNELS for place in entry.weights[0].shape[2:] for name in place.free_symbols}
         if entry.kind in CARRYING and entry.chunk is None:
             found[length] = READ
+        if entry.kind is OperationKind.RECURRENCE and length is S:
+            found[length] = RECURRENT
         if isinstance(entry.chunk, Integer) and length is S:
             found[length] = tuple(int(entry.chunk) * chunks for chunks in CHUNKS)
         if entry.function == POOLED:
@@ -242,6 +250,8 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
         _, k, v, *_ = entry.inputs
         batch, heads, length, width = v.shape
         return [(batch, heads, length, entry.chunk or ONE, k.width), (batch, heads, k.width, width)]
+    if entry.kind is OperationKind.RECURRENCE:
+        return [entry.inputs[0].shape]
     x, _, write, _ = entry.inputs
     states = [(*x.shape, write.width)]
     if entry.chunk is not None:
@@ -251,11 +261,18 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
     return states
 
 
+def _shorter(side: tuple[Side, ...], looped: Mapping[Symbol, tuple[int, ...]]) -> dict[Symbol, tuple[int, ...]]:
+    """Return the windows that are at most as wide as a looped length on one branch of a min, with values to test."""
+    return {each.low: WIDE for each in side if isinstance(each, AtMost) and each.high in looped}
+
+
 def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol, tuple[int, ...]]) -> None:
     """Raise WitnessError if the values of depths, looped sizes and new tokens do not determine a formula."""
-    for name, values in looped.items():
-        if Poly(_unrounded(formula.expanded), name).degree() >= len(values):
-            raise WitnessError(f"{formula.id}: its degree in {name} is too high for {len(values)} values of it")
+    for side, branch in _sides(_products(formula)).items() if looped else ():
+        expr = _unrounded(formula.expanded.xreplace(branch))
+        for name, values in {**looped, **_shorter(side, looped)}.items():
+            if Poly(expr, name).degree() >= len(values):
+                raise WitnessError(f"{formula.id}: its degree in {name} is too high for {len(values)} values of it")
     if depths and Poly(formula.expanded, *depths).total_degree() > 1:
         raise WitnessError(f"{formula.id} is not affine in its depths, so two values of each do not determine it")
     if new_tokens(formula) and Poly(formula.expanded, N_new).degree() > 2:

@@ -217,11 +217,23 @@ class TorchWitness(Session):
         if tokens not in self._prompts:
             cache = self.empty()
             read = self.counted(self.call(tokens, cache=cache))
-            held = {row: tensor.numel() * tensor.element_size() for row, tensor in tensors_of(cache).items()}
+            states = {**tensors_of(cache), **self.states_of_modules()}
+            held = {row: tensor.numel() * tensor.element_size() for row, tensor in states.items()}
             if not held:
                 raise WitnessError(f"the cache of {self.component.name} is empty: nothing was counted")
             self._prompts[tokens] = PromptRun(cache, read, held)
         return self._prompts[tokens]
+
+    def states_of_modules(self) -> dict[str, Tensor]:
+        """Return the states that recurrent modules store themselves, instead of the cache, by path."""
+        if all(entry.kind is not OperationKind.RECURRENCE for _, entry in self.component.ledger):
+            return {}
+        return {
+            f"{path}.{name}": value
+            for path, module in self.model().named_modules()
+            for name, value in vars(module).items()
+            if isinstance(value, Tensor)
+        }
 
     def decoded(self, length: Symbol, passes: int = 1) -> PromptRun:
         """Return a prompt and at least this many passes of one token after it."""
@@ -295,11 +307,12 @@ class TorchWitness(Session):
                 layers[f"{stack}.{place}"] = name
                 kinds[f"{stack}.{place}", with_stars(self.ours(name)) not in attends] = name
         owners = {*layers.values(), *indexers.values()}
+        stored = self.states_of_modules()
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for row, size in held.items():
             place, _, kept = row.rpartition(".")
             inside = indexers.get(place) if kept == "indexer_keys" else None
-            path = inside or kinds.get((place, is_state(row)), layers.get(place))
+            path = place if row in stored else inside or kinds.get((place, is_state(row)), layers.get(place))
             if path is None:
                 raise WitnessError(f"no attention of {self.component.name} owns {row} of the cache")
             owners.add(path)

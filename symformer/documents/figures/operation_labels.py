@@ -24,6 +24,7 @@ OPERATIONS = {
     OperationKind.CHOOSE: "Key selection",
     OperationKind.SCAN: "Scan",
     OperationKind.DELTA_RULE: "Delta rule",
+    OperationKind.RECURRENCE: "Recurrence",
     OperationKind.PRODUCT: "Product",
     OperationKind.DROPOUT: "Dropout",
 }
@@ -43,6 +44,7 @@ ROLES = {
     **dict.fromkeys((OperationKind.SCORES, OperationKind.SOFTMAX, OperationKind.MIX), "attention"),
     OperationKind.SCAN: "state-space mixer",
     OperationKind.DELTA_RULE: "linear attention",
+    OperationKind.RECURRENCE: "recurrent block",
     OperationKind.NORM: "norms",
 }
 

@@ -149,6 +149,9 @@ COMMON: dict[OperationKind, Saver] = refuse_others(
         OperationKind.DELTA_RULE: refuse(
             "activation memory of a delta rule, which transformers runs chunk by chunk, is not supported"
         ),
+        OperationKind.RECURRENCE: refuse(
+            "activation memory of a recurrence, which transformers runs token by token, is not supported"
+        ),
         **rows(
             refuse("activation memory of experts in transformers is not supported"), OperationKind.EXPERTS, *ROUTING
         ),
