@@ -271,7 +271,7 @@ class Reader:
         """Evaluate a part by name, or a word."""
         name = shown.function
         if layer is not None and name not in self.parts:  # a list of layers of several kinds
-            name = self.whose.kinds[layer]
+            name = ".".join(filter(None, (name.rpartition(".")[0], self.whose.kinds[layer])))
             for each in shown.arguments[1:]:
                 if isinstance(each, TensorName) and each.index == LAYER:
                     self.known[text(each)] = self.whose.given[f"{each.letter}_{name}"]

@@ -156,8 +156,13 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
             given[f"θ_{KINDS[layers]}"] = angles(apart.get(KINDS[layers], width), rope["rope_theta"], LENGTH)
         if kind == "dinov3_vit":
             given["θ"] = image_angles(size["Z"] // size["Z_patch"], width, known.rope_theta)
+        if kind == "t5gemma":
+            given["θ"], given["θ_1"] = (
+                angles(size[name], 1e4, long) for name, long in (("D_enc", SOURCE), ("D", LENGTH))
+            )
         given["θ_first_layer"] = given["θ_dense_layers"] = given.get("θ_global_layers", given["θ"])
-    lists = getattr(type(ours.component), "names", None)
+    made_by = type(ours.component)
+    lists = made_by.names.layers if hasattr(made_by, "names") else getattr(made_by, "layers", "")
     whose = Class(
         theirs,
         sizes,
@@ -166,7 +171,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         route=lambda logits: getattr(functions, case.route)(logits, size.get("K", 2)),
         factors=case.factors or {"": (1.0,)},
         arranged=lambda name, weight: arranged(kind, case, name, weight, size),
-        path=lambda path: torch_path(path, lists.layers if lists else "", size),
+        path=lambda path: torch_path(path, lists, size),
         layers=(
             {"dense_layers": [0], "moe_layers": [1]}
             if "L_dense" in size and not {"L_global", "L_ssm"} & size.keys()
@@ -252,7 +257,7 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         return {"input_features": x, "decoder_input_ids": TOKENS}, {
             **{"x": x, "t": TOKENS, "i": torch.arange(size["P_enc"])[None], "i_1": at.expand(2, -1)}
         }
-    if kind in ("t5", "mt5", "umt5", "bart", "mbart", "m2m_100"):
+    if kind in ("t5", "mt5", "umt5", "t5gemma", "bart", "mbart", "m2m_100"):
         given = {"t": READ, "t_1": TOKENS, "i": torch.arange(SOURCE).expand(2, -1), "i_1": at}
         if kind in ("t5", "mt5", "umt5"):
             given |= {"d": distances(SOURCE, 14, both=True), "d_1": distances(LENGTH, 14, both=False)}
@@ -281,6 +286,7 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
 
 def kinds_of(config: Any) -> list[str]:
     """Return our names for layers of several kinds in one list."""
+    config = config.decoder if config.model_type == "t5gemma" else config
     types = next(
         (
             getattr(config, each)

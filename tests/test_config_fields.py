@@ -36,9 +36,10 @@ from symformer.configs.kimi_layers import KimiLayers
 from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
 from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
-from symformer.configs.rotary import ROPES, ROTARY
+from symformer.configs.rotary import ROPES
 from symformer.configs.shared_layers import SharedLayers
 from symformer.configs.sparse_attention_layers import IndexerLayers, ReusedKeys, SparseAttentionLayers
+from symformer.configs.tower_layers import TowerLayers
 from symformer.configs.windowed_expert_layers import WindowedExpertLayers
 from symformer.formulas.formula import Formula
 from symformer.language.errors import ConfigError, UnreadError
@@ -366,13 +367,13 @@ def test_inert_fields_change_nothing(model_type: str, tmp_path: Path) -> None:
     """All fields at once, with values other than the defaults; fields that must have one value get that."""
     fields = architecture_class(TYPES[model_type].name).fields
     said = everywhere(model_type, dict.fromkeys(INERT))
-    ropes = [f"{fields.language}.{name}" if fields.language else name for name in ROTARY]
+    ropes = sorted(fields.rotary_fields)
     known = (*said, *fields.inert, *(ropes if fields.ropes == ROPES and fields.rotary else ()))
     beside = {name for place in fields.sizes.values() if isinstance(place, Derived) for name in place.others}
     names = [name for name in known if name not in {*fields.fixed, *read_by(model_type), *beside}]
     values = {name: others(value) for name, value in written(model_type).items()}
     values |= everywhere(model_type, PUBLISHED)
-    values |= {ropes[ROTARY.index("rope_parameters")]: [APIECE]} if fields.apiece else {}
+    values |= {name: [APIECE] for name in ropes if name.endswith("rope_parameters")} if fields.apiece else {}
     changed = {name: taken(model_type, name, values[name]) for name in names if name in values}
     for name in everywhere(model_type, {"return_dict": True}):
         changed.pop(name)  # its forward requires it
@@ -605,6 +606,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
         SharedLayers: 0,
         KimiLayers: 2,
         CyclicLayers: 0,
+        TowerLayers: 2,
     }  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind

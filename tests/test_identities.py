@@ -58,7 +58,8 @@ SIZES = {
         "L_single": 92,
     },
     **{"E_joint": 93, "E_pool": 94, "R_w": 95, "R_a": 97, "R_v": 98, "R_g": 99, "G_near": 101},
-    **{"L_rec": 103, "H_lru": 104},
+    **{"L_rec": 103, "H_lru": 104, "L_loc_enc": 107, "L_glo_enc": 109, "C_win_enc": 111},
+    **{"E_enc": 144, "H_enc": 256, "A_enc": 224, "G_enc": 112, "D_enc": 106},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 OWN = {
@@ -294,6 +295,7 @@ def test_more_ranks_never_increase_the_cost_of_a_rank(name: str) -> None:
     # Sharding of a table of distances (UMT5 has one in each layer) or of a scan is refused, and so are pipeline stages
     # for shared or several kinds of layers. OLMo 3 also has windows, and norms over all heads.
     hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba", "zamba2", "rwkv7", *DELTA_RULES), 1)
+    hybrids["recurrent-gemma"] = 1
     assert compared > {"t5": 1, "mt5": 1, "umt5": -1, "olmo3": -1, **hybrids}.get(name, 10)
 
 

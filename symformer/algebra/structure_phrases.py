@@ -114,7 +114,9 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
     ImageAttention: ("heads", "head_width", "side", "window", "bias", "relative"),
     JointAttention: ("heads", "head_width", "head_norm", "rotated", "image", "text_output"),
     LightningIndexer: ("heads", "head_width"),
-    CrossAttention: ("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale"),
+    CrossAttention: (
+        *("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale", "capped", "memory_width"),
+    ),
     SelectiveScan: ("bias", "convolution_bias", "activation", "normalized", "norm_scale"),
     ChunkedScan: (*("bias", "convolution_bias", "activation", "normalized", "norm_first", "input_factor", "factors"),),
     GatedDeltaNet: ("activation", "factor"),
@@ -309,7 +311,7 @@ def projections_with_bias(part: Component) -> list[str]:
 
 
 def cross_attention(part: CrossAttention) -> Phrases:
-    """Return the phrases for cross-attention, whose scores have the same scale as in self-attention."""
+    """Return the phrases for cross-attention, whose scores have the same scale and cap as in self-attention."""
     keys = "" if part.key_bias else " except for the keys"
     return {
         "cross-attention": ["cross-attention to the encoder's output"],

@@ -261,7 +261,7 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
         return
     match item.kind:
         case OperationKind.MULTIPLY:
-            factor = "√{E}" if item.function == "root" else "a constant factor"
+            factor = f"√{{{code(item.output.width)}}}" if item.function == "root" else "a constant factor"
             found.add("embedding factor", f"a multiplication of the embeddings by {factor}")
         case OperationKind.CONVOLUTION:
             found.add("audio", "convolutions over audio frames")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from ..language.notation.text import text
-from ..language.symbols import A, D, E, S
+from ..language.symbols import A, D, D_enc, E, S
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base import Component
@@ -42,7 +42,7 @@ class RotaryPositions(Component):
         """Return the description, with the rotated part of a head."""
         turned = "Queries and keys are rotated by their positions, Su et al. 2021 [su2021], eq. 34."
         part = f" Only the first {text(self.width)} elements rotate, Black et al. 2022 [black2022], section 2.1.1."
-        turned = turned if self.width in (D, E / A) else turned + part  # the whole head
+        turned = turned if self.width in (D, D_enc, E / A) else turned + part  # the whole head
         return turned if self.tokens == S else f"{turned} Only the last {text(self.tokens)} tokens rotate."
 
     def forward(self, ops: Operations, q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:

@@ -122,6 +122,16 @@ class Layers:
         """Return the field that lists the layers of a kind."""
         return self.name
 
+    @property
+    def lists(self) -> Mapping[Symbol, tuple[str, str]]:
+        """Return the field that lists the layers of each kind, and the name of the kind in it."""
+        return {size: (self.list_of(kind), kind) for kind, size in self.sizes.items()}
+
+    @property
+    def depths(self) -> Mapping[Symbol, str]:
+        """Return the field of each total number of layers."""
+        return {L: self.depth.names[0]}
+
     def listed(self, config: Config) -> Any:
         """Return the kind of every layer, or None if the pattern applies."""
         listed = config.get(self.name)

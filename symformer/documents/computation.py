@@ -75,6 +75,7 @@ _THROUGH = (
     OperationKind.JOIN,
 )  # keep a role
 _FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # names for tensors without a usual name
+_ANGLES = TensorName("θ")  # rotary angles
 _FIXED = {"slopes": "β", "temperatures": "τ"}  # tables without weights, by their function
 _TABLES = {
     "tokens": "t",
@@ -242,7 +243,7 @@ class _Computing:
         last = kinds[-1].loop
         if scope.mixture is None or scope is not kinds[0] or scope.loop is None or last is None:
             return
-        name = scope.mixture.path.removesuffix(".*").rpartition(".")[2]
+        name = scope.mixture.name.removesuffix(".*")
         self._run(name, scope.loop[0], last[2], self._of_kinds(kinds), scope.mixture.total)
 
     def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
@@ -284,6 +285,8 @@ class _Computing:
     def _beside(self, x: Tensor) -> Tree:
         """Return the name of another input of every layer; adds a line for it if necessary."""
         shown = self._shown(x)
+        if shown == _ANGLES and id(x.root) not in self.named:  # two stacks may have different angles
+            self.named[id(x.root)] = shown = self._fresh(_ANGLES.letter)
         if isinstance(shown, TensorName):
             return shown
         self.named[id(x.root)] = name = self._fresh("β" if len(x.shape) == 4 else "m")
@@ -407,7 +410,10 @@ class _Computing:
         if wanted:
             free = [TensorName(wanted), *(TensorName(wanted, index=Number(number)) for number in range(1, 99))]
             return next(name for name in free[partly:] if (wanted, name.index) not in taken)
-        letters = (letter for letter in _FREE if all(letter != other for other, _ in taken))
+        inputs = list({id(x.root): x.root for x in read_by(self.scope)}.values())
+        beside = any(len(x.shape) == 3 and x.shape[0] != 2 for x in inputs[1:])  # the output of an encoder is m
+        used = {letter for letter, _ in taken} | ({"m"} if beside else set())
+        letters = (letter for letter in _FREE if letter not in used)
         return next((TensorName(letter) for letter in letters), None) or self._fresh(_FREE[0])
 
     # -- operations --------------------------------------------------------------------------------------------------
@@ -465,7 +471,9 @@ class _Computing:
         name = scope.name.removesuffix(".*")
         words = name.split(".")
         first, last = words[0], words[-1]
-        others = [item.name.removesuffix(".*") for item in self.items if isinstance(item, Scope) and item is not scope]
+        scopes = [item for item in self.items if isinstance(item, Scope) and item is not scope]
+        mixed = [each.mixture.name for each in scopes if each.mixture and each.mixture is not scope.mixture]
+        others = [each.removesuffix(".*") for each in (*(each.name for each in scopes), *mixed)]
         if all(other.rpartition(".")[2] != last for other in others):
             return last
         return f"{first}…{last}" if len(name) > _NAME and len(words) > 2 else name
@@ -481,7 +489,7 @@ class _Computing:
             row = Sum((index, tree(entry.skipped))) if entry.skipped != 0 else index
             return Indexed(self._weight(entry, "W"), row)
         if kind is OperationKind.POSITIONS and not entry.inputs:
-            return TensorName("θ" if entry.function in ROTARY else _FIXED.get(entry.function, "p"))
+            return _ANGLES if entry.function in ROTARY else TensorName(_FIXED.get(entry.function, "p"))
         first, *rest = [self._shown(x) for x in entry.inputs]
         match kind:
             case OperationKind.DROPOUT:
@@ -616,7 +624,12 @@ class _Computing:
         every_axis = sorted((*entry.weights, *entry.shared), key=lambda weight: -len(weight.shape))
         own = every_axis[-1:] if letter == "b" else every_axis[:1]
         module, called = _module(own[0].path) if own else ("", "")
-        every = {_module(each.path) for item in self.items if isinstance(item, Entry) for each in item.weights}
+        entries = [item for item in self.items if isinstance(item, Entry)]
+        tied = own and own[0] in entry.shared  # such as the head's matrix, which any module may store
+        every = {
+            _module(each.path)
+            for each in (weights_of(self.scope) if tied else [each for item in entries for each in item.weights])
+        }
         if any(other != module and name == called for other, name in every):  # such as two adapters: qualify the name
             called = ".".join(module.split(".")[-2:])
         which = _EXPERT if entry.kind is OperationKind.EXPERTS else None

@@ -33,9 +33,9 @@ def scopes_of(part: object, path: str, ledger: Ledger, placed: bool = False) -> 
     every = dict(scopes_in(ledger.apart.root, ""))
     found = []
     for kind in kinds:
-        shared = kind.mixture.path if kind.mixture else ""
-        own = shared.removesuffix(shared.rpartition(".")[0].rpartition(".")[2] + ".*") + kind.name
-        where = own + path.removeprefix(shared)
+        if kind.mixture is None:
+            continue
+        where = ".".join(filter(None, (kind.mixture.above, kind.name))) + path.removeprefix(kind.mixture.path)
         found += [(where, every[where])] if where in every else []
     return found
 

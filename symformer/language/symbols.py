@@ -63,6 +63,7 @@ _TABLE = (
     Letter(
         "C_win", "tokens in the attention window, including the current one", "tokens", ("sliding_window",), growth=0
     ),
+    Letter("C_win_enc", "tokens in the attention window of the encoder on each side", "tokens", growth=0),
     Letter(
         "C_local",
         "tokens in the local attention window, half on each side",
@@ -86,6 +87,8 @@ _TABLE = (
     Letter("L_vis", "layers of the vision transformer", "layers"),
     Letter("L_local", "layers with local attention", "layers", ("layer_types",)),
     Letter("L_global", "layers with global attention", "layers", ("layer_types",)),
+    Letter("L_loc_enc", "layers of the encoder with local attention", "layers"),
+    Letter("L_glo_enc", "layers of the encoder with global attention", "layers"),
     Letter("L_rope", "layers with rotary positions", "layers", ("no_rope_layers",)),
     Letter("L_nope", "layers without positions", "layers", ("no_rope_layers",)),
     Letter("L_ssm", "layers with a state space mixer", "layers", ("layer_types",)),
@@ -123,11 +126,13 @@ _TABLE = (
     Letter("E_wave", "channels of the convolutions over the sound wave", "elements"),
     Letter("E_emb", "embedding size, if different from the hidden size", "elements", ("embedding_size",)),
     Letter("E", "hidden size", "elements", ("hidden_size", "n_embd", "d_model")),
+    Letter("E_enc", "hidden size of the encoder", "elements"),
     Letter("E_vis", "hidden size of the vision transformer", "elements"),
     Letter("E_proj", "projection size of texts and images", "elements"),
     Letter("E_joint", "width of the encoded text", "elements", ("joint_attention_dim",)),
     Letter("E_pool", "width of the pooled text", "elements", ("pooled_projection_dim",)),
     Letter("H", "intermediate size of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
+    Letter("H_enc", "intermediate size of the encoder's MLP", "elements"),
     Letter("H_vis", "intermediate size of the vision transformer's MLP", "elements"),
     Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
     Letter("X_shared", "shared experts", "experts", ("n_shared_experts",), growth=0),
@@ -140,8 +145,10 @@ _TABLE = (
         ("shared_expert_intermediate_size",),
     ),
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
+    Letter("A_enc", "query heads of the encoder", "heads"),
     Letter("A_vis", "query heads of the vision transformer", "heads"),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
+    Letter("G_enc", "key/value heads of the encoder", "heads"),
     Letter("G_global", "key/value heads of layers with global attention", "heads", ("num_global_key_value_heads",)),
     Letter("A_lin", "heads of linear attention", "heads", ("linear_num_heads",)),
     Letter("A_k_lin", "heads of queries and keys in linear attention", "heads", ("linear_num_key_heads",)),
@@ -167,6 +174,7 @@ _TABLE = (
     Letter("R_q", "rank of the query latent", "elements", ("q_lora_rank",)),
     Letter("R_kv", "rank of the key/value latent", "elements", ("kv_lora_rank",)),
     Letter("D", "head dimension", "elements", ("head_dim",), growth=0),
+    Letter("D_enc", "head dimension of the encoder", "elements", growth=0),
     Letter("D_global", "head dimension of layers with global attention", "elements", ("global_head_dim",), growth=0),
     Letter("D_nope", "head dimensions without positions", "elements", ("qk_nope_head_dim",), growth=0),
     Letter("D_rope", "head dimensions with rotary positions", "elements", ("qk_rope_head_dim",), growth=0),
@@ -253,6 +261,8 @@ A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_ad
 G_global, D_global = SYMBOLS["G_global"], SYMBOLS["D_global"]
 A_idx, D_idx, K_idx = (SYMBOLS[name] for name in ("A_idx", "D_idx", "K_idx"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
+E_enc, H_enc, A_enc, G_enc, D_enc = (SYMBOLS[name] for name in ("E_enc", "H_enc", "A_enc", "G_enc", "D_enc"))
+L_loc_enc, L_glo_enc, C_win_enc = (SYMBOLS[name] for name in ("L_loc_enc", "L_glo_enc", "C_win_enc"))
 L_rec, H_lru = SYMBOLS["L_rec"], SYMBOLS["H_lru"]
 C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))

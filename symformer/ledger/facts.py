@@ -248,9 +248,15 @@ class Part(Protocol):
 class Mixture:
     """A list of layers of several kinds."""
 
-    path: str  # the path of their shared operations: "layers.*"
+    path: str  # the path of their shared operations: "language_model.layers.*"
+    name: str  # the same inside the part that has the layers: "layers.*"
     total: Expr  # the number of layers of all kinds
     order: Order = "any"
+
+    @property
+    def above(self) -> str:
+        """Return the path of the part that has the layers."""
+        return self.path.removesuffix(self.name).rstrip(".")
 
 
 @dataclass(eq=False)

@@ -184,7 +184,7 @@ class Operations:
 
         Operations that all kinds share become one entry of the ledger, under ``name``, represented by the last kind.
         """
-        mixture = Mixture(self._path(f"{name}.*"), total, order)
+        mixture = Mixture(self._path(f"{name}.*"), f"{name}.*", total, order)
         for kind, (count, part, context) in kinds.items():
             x = self.repeat(kind, count, part, x, *context)
             cast(Scope, self._scopes[-1].items[-1]).mixture = mixture

@@ -175,10 +175,19 @@ class TorchWitness(Session):
         batch, new = target.shape
         facts: dict[str, Any] = {"decoder_input_ids": target, "use_cache": cache is not None, "past_key_values": cache}
         before = cache.get_seq_length() if cache is not None else 0
-        if masked:
+        kinds: list[str] = getattr(getattr(model.config, "decoder", None), "layer_types", [])
+        if masked and kinds:  # the decoder has a mask for each kind; the encoder and cross-attention need none
+            masks: dict[str, Tensor] = {}
+            for kind in {*kinds}:
+                seen = new if cache is None else cache.self_attention_cache.get_mask_sizes(new, kinds.index(kind))[0]
+                masks[kind] = torch.zeros(batch, 1, new, seen, device=target.device)
+            facts |= {"decoder_attention_mask": masks, "attention_mask": dict.fromkeys(masks)}
+        elif masked:
             facts["decoder_attention_mask"] = torch.zeros(batch, 1, new, before + new, device=target.device)
         if before:
-            facts["encoder_outputs"] = (self._memory,)
+            from transformers.modeling_outputs import BaseModelOutput
+
+            facts["encoder_outputs"] = BaseModelOutput(last_hidden_state=self._memory)
         else:
             facts[model.main_input_name] = source  # type: ignore[index]
         with unpadded(), nullcontext() if masked else _of_ones():
@@ -196,7 +205,7 @@ class TorchWitness(Session):
 
         config: Any = self.model().config
         if config.is_encoder_decoder:  # each cache is as deep as the decoder; the config's depth is the encoder's
-            return EncoderDecoderCache(DynamicCache(), DynamicCache())
+            return EncoderDecoderCache(DynamicCache(config=getattr(config, "decoder", None)), DynamicCache())
         return DynamicCache(config=config)
 
     # -- FLOPs ---------------------------------------------------------------------------------------------------
