@@ -22,7 +22,7 @@ class RecurrentBlock(Component):
     contains the state and the last K_conv - 1 inputs of the convolution, for any number of tokens.
 
     >>> RecurrentBlock().params
-    3*E*H_lru + K_conv*H_lru + 2*H_lru**2/A + E + 6*H_lru
+    3*E*H_lru + K_conv*H_lru + E + 2*H_lru**2/A + 6*H_lru
     >>> RecurrentBlock().formula("kv-cache")
     2*B*K_conv*H_lru + 2*B*H_lru
     """

@@ -219,7 +219,10 @@ MEASURES = frozenset("NFUQIY")
 
 # Former letters, which are accepted wherever a size is given by its letter.
 FORMER: Mapping[str, str] = MappingProxyType(
-    {"L_ssm_dense": "L_ssm_d", "L_conv_moe": "L_conv_x", "L_local_moe": "L_loc_x", "L_global_moe": "L_glo_x"}
+    {
+        **{"L_ssm_dense": "L_ssm_d", "L_conv_moe": "L_conv_x", "L_local_moe": "L_loc_x", "L_global_moe": "L_glo_x"},
+        "E_lru": "H_lru",
+    }
 )
 
 LETTERS: Mapping[str, Letter] = MappingProxyType({letter.name: letter for letter in _TABLE})
