@@ -297,7 +297,7 @@ def test_relatives_that_their_papers_name() -> None:
         "zamba2": "mamba2",  # section 2: "Mamba2 blocks" in place of the Mamba blocks of Zamba
         "distilbert": "bert",
         "opt": "gpt2",
-        "kimi-linear": "deepseek-v3",  # section 4: "our model architecture is closely aligned with Moonlight"
+        "kimi-linear": "deepseek-v3",  # stated: Moonlight's architecture, with Kimi Delta Attention in most layers
         "llava": "llama",  # with a vision tower and a projector
         "gemma3-multimodal": "gemma3",
         "transformer": "",  # the oldest

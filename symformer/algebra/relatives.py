@@ -12,20 +12,17 @@ from ..papers import cited_papers, paper, papers
 from .structure_difference import differing_parts
 from .structure_profile import LANGUAGE, StackProfile, profiles
 
-RARE_MIXERS = ("latent attention", "linear attention", "short convolution", "state-space mixer", "time mixing")
-
 
 def nearest_relative(name: str) -> str:
     """Return the nearest relative of an architecture among the built-in ones, or "" if there is none.
 
-    It differs in the fewest parts; among several, by the fewest phrases, and then the oldest. A model without any of
-    the mixers of the architecture (attention, for example) counts as differing in one more part, and one with such a
-    mixer comes first among models that differ in equally many parts. If an architecture combines several rare mixers,
-    such as linear attention and latent attention, each one that a model lacks counts as another part, and decides
-    between equals. A relative is older: so is the first paper that its class cites. Architectures of the same paper are
-    in the order of their names. A model of a single layer is a relative of such models only, and a model with an
-    encoder and a decoder has another one as its relative if there is one. The relative of a multimodal model may be its
-    language model.
+    It is the one that the architecture states, or else the one that differs in the fewest parts; among several, by the
+    fewest phrases, and then the oldest. A model without any of the mixers of the architecture (attention, for example)
+    counts as differing in one more part, and one with such a mixer comes first among models that differ in equally many
+    parts. A relative is older: so is the first paper that its class cites. Architectures of the same paper are in the
+    order of their names. A model of a single layer is a relative of such models only, and a model with an encoder and a
+    decoder has another one as its relative if there is one. The relative of a multimodal model may be its language
+    model.
 
     Parameters
     ----------
@@ -43,6 +40,9 @@ def nearest_relative(name: str) -> str:
     'llama'
 
     """
+    stated = architectures.architecture_class(name).compared_with
+    if stated:
+        return stated
     own, date = _described(name), _published(name)
     found = []
     for other in architectures.names():
@@ -58,9 +58,7 @@ def nearest_relative(name: str) -> str:
             continue
         other_stacks = own.keys() != theirs.keys() and LANGUAGE not in own
         unlike = not _mixers(own) & _mixers(theirs)
-        rare = _rare_mixers(own)
-        lacking = len(rare - _rare_mixers(theirs)) if len(rare) > 1 else 0
-        found.append((other_stacks, parts + unlike + lacking, unlike, lacking, phrases, since, other))
+        found.append((other_stacks, parts + unlike, unlike, phrases, since, other))
     return min(found)[-1] if found else ""
 
 
@@ -68,11 +66,6 @@ def _mixers(found: dict[str, StackProfile]) -> set[str]:
     """Return the phrases for the mixers of a model, without the layers that have them."""
     phrases = (phrase for stack in found.values() for phrase in stack.aspects.get("mixer", ()))
     return {re.sub(r",? in \{.*\} of the \{.*\} layers$", "", phrase) for phrase in phrases}
-
-
-def _rare_mixers(found: dict[str, StackProfile]) -> set[str]:
-    """Return the mixers of a model that most models do not have."""
-    return {each for each in RARE_MIXERS for phrase in _mixers(found) if each in phrase}
 
 
 def _single(found: dict[str, StackProfile]) -> bool:
