@@ -571,9 +571,18 @@ class _Computing:
             case OperationKind.DELTA_RULE:
                 return self._delta_rule(entry, first, rest)
             case OperationKind.RECURRENCE:
-                gates = (_gate(first, name) for name in ("recurrent_gate", "input_gate"))
+                gates = (self._gate(entry, first, name) for name in ("recurrent_gate", "input_gate"))
                 return Applied("lru", (first, *gates, TensorName("w", "recurrent_param")))
         raise _UnknownError
+
+    def _gate(self, entry: Entry, u: Tree, name: str) -> TensorName:
+        """Return a gate of a recurrence, with a line for it: one matrix and one row of biases for each head."""
+        if (entry.path, name) not in self.named:
+            self.named[entry.path, name] = gate = self._fresh()
+            batch, heads, length, width = entry.output.shape
+            shown = Applied("σ", (Applied("blocks", (u, TensorName("W", name), TensorName("b", name))),))
+            self.found.append(Assignment(gate, shown, Listed(tuple(map(tree, (batch, length, heads * width))))))
+        return self.named[entry.path, name]
 
     def _windowed(self, entry: Entry) -> Entry | None:
         """Return the scores with a window that a softmax reads, looking through operations between the two."""
@@ -649,11 +658,6 @@ def _decay(entry: Entry, step: Tree) -> tuple[Tree, Tree, tuple[Tree, ...]]:
     stored = {weight.path.rpartition(".")[2]: _vector(weight) for weight in entry.shared}
     step = Applied("softplus", (Sum((step, stored.pop("dt_bias"))) if "dt_bias" in stored else step,))
     return step, Minus(Applied("exp", (stored.pop("A_log"),))), tuple(stored.values())
-
-
-def _gate(u: Tree, name: str) -> Tree:
-    """Return a gate of a recurrence, which has one matrix and one row of biases for each head."""
-    return Applied("σ", (Applied("blocks", (u, TensorName("W", name), TensorName("b", name))),))
 
 
 def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:

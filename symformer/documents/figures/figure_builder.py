@@ -119,9 +119,9 @@ class FigureBuilder:
             if mixture is None or mixture.order == "kind by kind":
                 found += drafts
             else:
-                both = Line(
-                    mixture.path, f"{line.key}.kinds".lstrip("."), ONE, lines=tuple(each.line for each in drafts)
-                )
+                tower = mixture.name.removesuffix(".*").rpartition(".")[0]  # a model may have kinds in several towers
+                key = ".".join(filter(None, (line.key, tower, "kinds")))
+                both = Line(mixture.path, key, ONE, lines=tuple(each.line for each in drafts))
                 found.append(Draft(both.key, both, frame=True, items=drafts, count=count, mixed=True))
         return found
 
