@@ -63,8 +63,11 @@ def counted(config: Config) -> dict[str, int]:
         model.train()(tokens, use_cache=False).logits.sum().backward()
     counters = {"flops": forward, "train-flops": both}
     with torch.no_grad():
-        read = model.eval()(torch.randint(0, config["vocab_size"], (B, C)), use_cache=True)
-        state = {name: read[name] for name in ("past_key_values", "cache_params") if read.get(name) is not None}
+        own = {}  # RecurrentGemma does not return its cache
+        if config["model_type"] == "recurrent_gemma":
+            own = {"past_key_values": transformers.DynamicCache(config=model.config)}
+        read = model.eval()(torch.randint(0, config["vocab_size"], (B, C)), use_cache=True, **own)
+        state = own or {name: read[name] for name in ("past_key_values", "cache_params") if read.get(name) is not None}
         if state:
             with FlopCounterMode(display=False) as counters["decode-flops"]:
                 model(tokens[:, :1], use_cache=True, **state)
