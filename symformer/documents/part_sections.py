@@ -443,7 +443,7 @@ def _ideas(computes: _Computes | None, section: Section, formula: Formula) -> li
 
 
 def _silent(formula: Formula) -> list[Block]:
-    """Return a paragraph on the modules that contribute nothing, and why a tied module does not."""
+    """Return a paragraph on the parts that contribute nothing, and why a tied module does not."""
     counting = [line.path for line in formula.root.walk() if line.each != 0]
     names = [
         row.path
@@ -452,7 +452,7 @@ def _silent(formula: Formula) -> list[Block]:
     ]
     if not names:
         return []
-    line: list[Piece] = ["These modules contribute nothing: "]
+    line: list[Piece] = ["These parts contribute nothing: "]
     for index, name in enumerate(names):
         line += [", " if index else "", named(name, formula)]
     line.append(".")
