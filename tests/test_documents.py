@@ -20,6 +20,7 @@ from symformer.architectures.gemma3_multimodal import PooledTokens
 from symformer.components import component_class as part_class
 from symformer.components import names as part_names
 from symformer.components.base import Component
+from symformer.configs.config_fields import HalvedField
 from symformer.configs.sections import flatten
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import FORMATS, render
@@ -404,7 +405,7 @@ def what_counts_is_not_said_to_add_nothing(document: Document) -> None:
             derived = set()
         if isinstance(block, Paragraph) and isinstance(block.line[0], Code):
             derived |= {piece.text for piece in block.line if isinstance(piece, Code)}
-        if isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: ":
+        if isinstance(block, Paragraph) and block.line[0] == "These parts contribute nothing: ":
             sentence = block.line[: block.line.index(".")]
             silent = {piece.text for piece in sentence if isinstance(piece, Code)}
             assert silent
@@ -415,7 +416,7 @@ def test_quantities_with_traffic_are_not_described_as_zero() -> None:
     sent = document(architecture("llama-2-70b"), ["communication"], "1", tensor="on")
     what_counts_is_not_said_to_add_nothing(sent)
     assert any(
-        isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: " for block in sent.blocks
+        isinstance(block, Paragraph) and block.line[0] == "These parts contribute nothing: " for block in sent.blocks
     )
 
 
@@ -461,8 +462,8 @@ def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
     assert set(places) == {
         size.name
         for size in (
-            *(*fields.sizes, *({L} & model.component.totals.keys())),
-            *(fields.layers.sizes.values() if fields.layers else ()),
+            *(*fields.sizes, *({L, *(fields.layers.depths if fields.layers else ())} & model.component.totals.keys())),
+            *(fields.layers.places_of_kinds if fields.layers else ()),
         )
     }
     for size, number in model.known.items():
@@ -477,7 +478,7 @@ def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
             value = fields.layers.read(config)[size]
         elif isinstance(value, list):  # equal numbers, of several layers
             (value,) = set(value)
-        if isinstance(field := fields.sizes.get(size), PooledTokens):
+        if isinstance(field := fields.sizes.get(size), PooledTokens | HalvedField):
             value = field.taken(size, config, model.known)
         if place.of:
             value = int(value * evaluate(parse(place.of), model.known, place.of))

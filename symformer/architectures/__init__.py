@@ -283,7 +283,10 @@ def _places(fields: Fields) -> dict[str, ConfigLocation]:
         for size, place in fields.sizes.items()
     }
     if fields.layers:
-        found |= {size.name: ConfigLocation(name, counted=kind) for size, (name, kind) in fields.layers.lists.items()}
+        found |= {
+            size.name: ConfigLocation(name, counted=entries, rule=rule)
+            for size, (name, entries, rule) in fields.layers.places_of_kinds.items()
+        }
     return found
 
 

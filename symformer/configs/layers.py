@@ -118,14 +118,14 @@ class Layers:
         """Return a config with its descriptions of the layers in the form that is read. Raises ConfigError."""
         return config
 
-    def list_of(self, kind: str) -> str:
-        """Return the field that lists the layers of a kind."""
-        return self.name
+    def place_of(self, kind: str) -> tuple[str, str, str]:
+        """Return the field for the layers of a kind, the entries that are counted if it is a list, or else a rule."""
+        return self.name, kind, ""
 
     @property
-    def lists(self) -> Mapping[Symbol, tuple[str, str]]:
-        """Return the field that lists the layers of each kind, and the name of the kind in it."""
-        return {size: (self.list_of(kind), kind) for kind, size in self.sizes.items()}
+    def places_of_kinds(self) -> Mapping[Symbol, tuple[str, str, str]]:
+        """Return the field, the entries and the rule of each number of layers."""
+        return {size: self.place_of(kind) for kind, size in self.sizes.items()}
 
     @property
     def depths(self) -> Mapping[Symbol, str]:

@@ -41,8 +41,8 @@ class TowerLayers(Layers):
         return (*self.encoder.names, *super().names)
 
     @property
-    def lists(self) -> Mapping[Symbol, tuple[str, str]]:
-        return {**self.encoder.lists, **super().lists}
+    def places_of_kinds(self) -> Mapping[Symbol, tuple[str, str, str]]:
+        return {**self.encoder.places_of_kinds, **super().places_of_kinds}
 
     @property
     def depths(self) -> Mapping[Symbol, str]:
