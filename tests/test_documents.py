@@ -375,12 +375,18 @@ def references_are_cited_and_citations_listed(document: Document) -> None:
         assert len(re.findall(r"(?<![\d-])(?:19|20)\d\d(?![\d-])", place.partition("arXiv")[0])) == 1, place
 
 
+def _further(block: Paragraph) -> bool:
+    return str(block.line[0]).startswith("Further symbols")
+
+
 def letters_are_one_thing_and_stand_in_the_table(document: Document) -> None:
     tables = [block for block in document.blocks if isinstance(block, Table) and block.head[0] == ["Symbol"]]
     assert len(tables) == 1  # symbols are listed once, for any number of chapters
     for blocks in [document.blocks]:
         rows = [row[0][0].shown.symbol for row in tables[0].rows]  # type: ignore[union-attr]
         used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
+        further = [block for block in blocks if isinstance(block, Paragraph) and _further(block)]  # of the relative
+        rows += {symbol for shown in formulas_in(further) for symbol in sizes_of(shown)}
         assert used == set(rows)
         assert len(rows) == len(used)
         assert all(letter(size).meaning for size in rows)
@@ -474,7 +480,7 @@ def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
         value = config[place.field]
         if place.field == "rope_parameters":  # one object per kind of layers
             value = value["full_attention"]["partial_rotary_factor"]
-        if place.counted:
+        if fields.layers and size in fields.layers.places_of_kinds:
             value = fields.layers.read(config)[size]
         elif isinstance(value, list):  # equal numbers, of several layers
             (value,) = set(value)
