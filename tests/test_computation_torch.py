@@ -33,7 +33,7 @@ from .models import Computation
 from .test_config_fields import TYPES, base, nested
 from .words import (
     angles,
-    blocks,
+    block_diagonal,
     by_group,
     chosen_keys,
     delta_rule,
@@ -122,7 +122,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     if "N_state" in size:
         said |= {"scan": scan(size["N_state"]), "rms_group": by_group(said["rms"], size.get("G_ssm", 1))}
     if "H_lru" in size:
-        said |= {"blocks": blocks, "lru": lru}
+        said |= {"blockdiag": block_diagonal, "lru": lru}
     if keys := size.get("D_k_lin", size.get("D_lin")):
         said["delta"] = delta_rule(keys)
     inputs, given = read_by(kind, theirs, size)

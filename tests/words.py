@@ -326,7 +326,7 @@ def wkv(width: int) -> Function:
     return updated
 
 
-def blocks(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+def block_diagonal(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """De et al. 2024, eq. 1 without the sigmoid, with a matrix [D,D] and biases [D] for each of the pieces of x."""
     pieces = _split(x, weight.shape[-1])
     return (torch.einsum("bsad,ade->bsae", pieces, weight) + bias).flatten(2)

@@ -586,7 +586,7 @@ class _Computing:
         if (entry.path, name) not in self.named:
             self.named[entry.path, name] = gate = self._fresh()
             batch, heads, length, width = entry.output.shape
-            shown = Applied("σ", (Applied("blocks", (u, TensorName("W", name), TensorName("b", name))),))
+            shown = Applied("σ", (Applied("blockdiag", (u, TensorName("W", name), TensorName("b", name))),))
             self.found.append(Assignment(gate, shown, Listed(tuple(map(tree, (batch, length, heads * width))))))
         return self.named[entry.path, name]
 

@@ -377,8 +377,8 @@ ROWS = (
         ],
     ),
     LegendEntry(
-        "blocks",
-        _word("blocks", _X, TensorName("W"), _B),
+        "blockdiag",
+        _word("blockdiag", _X, TensorName("W"), _B),
         [
             *(Math(_X), " is split along its last axis into a piece for each matrix in ", Math(TensorName("W"))),
             *("; each piece is multiplied by its matrix, and its row of ", Math(_B), " is added"),
