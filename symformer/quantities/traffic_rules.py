@@ -12,6 +12,7 @@ from ..language.symbols import S
 from ..ledger.facts import (
     ARRANGING,
     ATTENDING,
+    COPIES,
     GATHERED,
     MATCHING,
     MULTIPLYING,
@@ -102,6 +103,8 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         raise RuleError(f"{entry.path}: placing the tokens of images among those of text is not supported")
     if entry.function in (WINDOWS, UNWINDOWED):
         raise RuleError(f"{entry.path}: the split of an image into windows is not supported")
+    if entry.function == COPIES:
+        raise RuleError(f"{entry.path}: the copies of a token in residual streams are not supported")
     if entry.function != "tokens":
         raise RuleError(f"{entry.path}: concatenating two tensors, as latent attention does, is not supported")
     return whole(entry, conventions)
@@ -216,6 +219,7 @@ _RULES: Mapping[OperationKind, Rule] = {
     **rows(EXPERTS, OperationKind.EXPERTS, *ROUTING),
     OperationKind.COMBINE: combine,
     OperationKind.PRODUCT: refuse("memory traffic of a product of two computed tensors is not supported"),
+    OperationKind.COMPRESS: refuse("the bytes read and written to compress tokens depend on the kernel"),
     OperationKind.CHOOSE: refuse("the bytes read and written to choose the keys of each query depend on the kernel"),
     OperationKind.SCAN: refuse("the bytes that a scan reads and writes of its state depend on the kernel"),
     OperationKind.DELTA_RULE: refuse("the bytes that a delta rule reads and writes of its state depend on the kernel"),
