@@ -27,6 +27,7 @@ SPARSE = (
     "Queries also attend to compressed keys, one for each group of C_csa earlier tokens, of which an indexer chooses "
     "K_idx for each query."
 )
+TWICE = "As in transformers, the cache stores these keys twice, as keys and as values."
 HEAVY = "Queries also attend to compressed keys, one for each group of C_hca earlier tokens."
 
 
@@ -61,7 +62,7 @@ class CompressedAttention(Component):
     @property
     def about(self) -> str:
         """Return the description, with the compressed keys."""
-        return " ".join([WINDOW, *{"window": (), "sparse": (SPARSE,), "heavy": (HEAVY,)}[self.keys]])
+        return " ".join([WINDOW, *{"window": (TWICE,), "sparse": (SPARSE,), "heavy": (HEAVY,)}[self.keys]])
 
     def forward(self, ops: Operations, x: Tensor, angles: Tensor) -> Tensor:
         latent = ops.call("q_a_norm", RMSNorm(late=True), ops.linear("q_a_proj", x, R_q, bias=False))
@@ -83,6 +84,7 @@ class CompressedAttention(Component):
         sinks = ops.parameter("", sinks=(self.heads,))
         weights = ops.softmax("softmax", scores, sinks=sinks)
         weights = ops.dropout(self.weight_dropout, weights) if self.weight_dropout else weights
-        mixed = ops.weighted_values("mix", weights, kv, "causal", keyed=True, **facts)
+        # The cache of transformers stores the keys of the window twice if there are no others.
+        mixed = ops.weighted_values("mix", weights, kv, "causal", keyed=self.keys != "window", **facts)
         y = ops.merge(ops.rotate("rotary_output", mixed, angles, back=True))
         return ops.linear("o_b_proj", ops.grouped_linear("o_a_proj", y, G_out, R_out), x.width, bias=False)

@@ -6,12 +6,12 @@ All formulas of a model whose sizes are sampled alike share their points, so tha
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 
-from sympy import Expr, Integer, Min, Mul, Poly, Symbol, cancel, ceiling, expand, fraction
+from sympy import Add, Expr, Integer, Min, Mul, Poly, Symbol, cancel, ceiling, expand, floor, fraction, together
 
 from ..architectures.base_architecture import Architecture
 from ..components.base import Component
@@ -32,6 +32,9 @@ KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadrati
 POOLS = (7, 8, 9)  # sides of a pooled image, which divide the side of the image: a count is quadratic in them
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
 CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
+# Tokens of the groups that a compression replaces by one entry each: with lengths that are multiples of all of them, a
+# count is at most quadratic in each. The first values of two kinds differ, and one changes at a time.
+GROUPS = ((7, 8, 9), (10, 11, 12))
 NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
 
 Factors = tuple[Expr, ...]
@@ -137,25 +140,26 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     needed = {name for dims in (*products, *weights, *shapes) for dim in dims for name in dim.free_symbols}
     needed |= {name for condition in conditions for name in condition.symbols}
     needed -= {*fixed}
+    groups = _groups(entries)
     looped = _looped(entries, C if C in needed else S)
     for formula in formulas:
-        _settled(formula, depths, looped)
+        _settled(formula, depths, looped | groups)
     if C in needed:
         needed -= {S}  # S and C are the same tokens
         tensors = [tuple(dim.xreplace({S: C}) for dim in shape) for shape in tensors]
         products = [tuple(dim.xreplace({S: C}) for dim in factors) for factors in products]
-    widths = sorted(needed - {*depths, *totals, *looped, N_new}, key=print_order)
+    widths = sorted(needed - {*depths, *totals, *looped, *groups, N_new}, key=print_order)
     fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
     sides = _sides(products)
-    drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
+    drawn = [_parametrise(fresh, (*conditions, *side), groups) for side in sides]
     degrees_in = [_Degrees(sizes, {*fresh.values()}) for sizes in drawn]
     tensors = list(dict.fromkeys(tensors))
     largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(degree(shape) for degree in degrees_in for shape in tensors))))
-    most = {size: Integer(max(values)) for size, values in looped.items()}
+    most = {size: Integer(max(values)) for size, values in (looped | groups).items()}
     while any(_elements(shape, {**sizes, **most}, largest) > _MOST for sizes in drawn for shape in tensors):
         largest = largest * 3 // 4
     passes = any(map(new_tokens, formulas))
-    constants = len(depths) + len(looped) + len(fixed) + len(NEW) * passes
+    constants = len(depths) + len(looped) + len(groups) + len(fixed) + len(NEW) * passes
     apart = max(_apart([degree((size,)) for size in degree.sizes], constants, largest) for degree in degrees_in)
     fewest = max((max(values) for size, values in looped.items() if size not in (S, C)), default=1)
     read = [degree((length,)) for degree in degrees_in for length in (S, C) if length in degree.sizes]
@@ -172,11 +176,13 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         )
         for formula in formulas
     }
+    always = {size: int(value) for size, value in fixed.items()} | {size: values[0] for size, values in groups.items()}
     grid = [
-        {**depth, **dict(zip(looped, values, strict=True)), **{size: int(value) for size, value in fixed.items()}}
+        {**depth, **dict(zip(looped, values, strict=True)), **always}
         for depth in _grid(depths, model.component)
         for values in product(*looped.values())
     ]
+    grid += [{**grid[0], size: value} for size, values in groups.items() for value in values[1:]]
     places = tuple(
         SamplingRegion(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid
     )
@@ -236,6 +242,13 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
     return found
 
 
+def _groups(entries: Sequence[tuple[Expr, Entry]]) -> dict[Symbol, tuple[int, ...]]:
+    """Return the sizes of the groups of tokens that are compressed, with the values to test."""
+    found = {entry.compressed for _, entry in entries if entry.kind is OperationKind.COMPRESS}
+    sizes = sorted((size for size in found if isinstance(size, Symbol)), key=print_order)
+    return dict(zip(sizes, GROUPS, strict=False))
+
+
 def _states(entry: Entry) -> list[tuple[Expr, ...]]:
     """Return the shapes of intermediate tensors: of a scan, a state per token, and in chunks the pairs of tokens."""
     if entry.kind is OperationKind.DELTA_RULE:  # pairs of tokens in each chunk, by row of the state, and the states
@@ -254,21 +267,36 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
 def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol, tuple[int, ...]]) -> None:
     """Raise WitnessError if the values of depths, looped sizes and new tokens do not determine a formula."""
     for name, values in looped.items():
-        if Poly(_unrounded(formula.expanded), name).degree() >= len(values):
+        if Poly(_unrounded(formula.expanded, looped), name).degree() >= len(values):
             raise WitnessError(f"{formula.id}: its degree in {name} is too high for {len(values)} values of it")
-    if depths and Poly(formula.expanded, *depths).total_degree() > 1:
+    if depths and Poly(_unrounded(formula.expanded, looped), *depths).total_degree() > 1:
         raise WitnessError(f"{formula.id} is not affine in its depths, so two values of each do not determine it")
     if new_tokens(formula) and Poly(formula.expanded, N_new).degree() > 2:
         raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three values of it do not determine it")
 
 
-def _unrounded(expr: Expr) -> Expr:
-    """Return an expression at sizes where its ceilings round nothing."""
-    return expr.xreplace({each: each.args[0] for each in expr.atoms(ceiling)})
+def _unrounded(expr: Expr, sizes: Collection[Symbol] = ()) -> Expr:
+    """Return an expression at sizes where its ceilings round nothing, and at lengths that groups of tokens divide."""
+    expr = expr.xreplace({each: each.args[0] for each in expr.atoms(ceiling)})
+    wholes = {each: _whole(each) for each in expr.atoms(floor)}
+    groups = {size for each in wholes.values() for size in fraction(each)[1].free_symbols} & {*sizes}
+    if not groups:
+        return expr
+    multiple = Mul(*groups)
+    expr = expr.xreplace({each: Symbol(str(each)) for each in expr.atoms(Min)})  # on one branch, a single size
+    return expand(expr.xreplace(wholes).xreplace({length: length * multiple for length in (S, C)}))
+
+
+def _whole(rounded: Expr) -> Expr:
+    """Return the number of complete groups of a length that they divide; fewer further tokens complete no group."""
+    length, group = fraction(together(rounded.args[0]))
+    return Add(*(term for term in Add.make_args(length) if term.free_symbols)) / group
 
 
 def _without_ceilings(shape: Factors) -> Factors:
     """Return factors of the elements of a tensor, where nothing is rounded: windows hold the tokens of their image."""
+    floors = {each: each.args[0] for dim in shape for each in dim.atoms(floor)}  # at least as large
+    shape = tuple(dim.xreplace(floors) for dim in shape)
     if not any(dim.has(ceiling) for dim in shape):
         return shape
     return (cancel(_unrounded(Mul(*shape))),)
@@ -289,10 +317,15 @@ def _grid(depths: Sequence[Symbol], component: Component) -> tuple[Numbers, ...]
 
 def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr, Expr]]:
     """Return every choice of one branch of each min: its conditions, and the value of the min."""
-    inside = {one for each in {each for factors in products for each in factors} for one in each.atoms(Min, ceiling)}
+    each_factor = {each for factors in products for each in factors}
+    inside = {one for each in each_factor for one in each.atoms(Min, ceiling, floor)}
     found = sorted((one for one in inside if isinstance(one, Min)), key=str)
     rounded = sorted((one for one in inside if isinstance(one, ceiling)), key=str)
+    groups = sorted((one for one in inside if isinstance(one, floor)), key=str)
     choices: list[list[tuple[Side, dict[Expr, Expr]]]] = []
+    for one in groups:
+        dividend, divisor = fraction(_whole(one))
+        choices.append([(Divides(divisor, dividend), {one: dividend / divisor})])
     for one in rounded:
         dividend, divisor = fraction(one.args[0])
         choices.append([(Divides(divisor, dividend), {one: one.args[0]})])
@@ -306,12 +339,17 @@ def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr
         choices.append([(AtMost(x + size - y, size), {least: x}), (AtMost(size, x), {least: y})])
     sides = {}
     for choice in product(*choices):
-        sides[tuple(side for side, _ in choice)] = {key: each for _, branch in choice for key, each in branch.items()}
+        sides[tuple(dict.fromkeys(side for side, _ in choice))] = {key: each for _, branch in choice for key, each in branch.items()}
     return sides
 
 
-def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtMost, ...]) -> dict[Symbol, Expr]:
-    """Return each size as a fresh variable, multiplied by its required divisors and raised by its lower bounds."""
+def _parametrise(
+    fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtMost, ...], groups: Collection[Symbol] = ()
+) -> dict[Symbol, Expr]:
+    """Return each size as a fresh variable, multiplied by its required divisors and raised by its lower bounds.
+
+    A length that groups of tokens divide is raised by a multiple of them.
+    """
 
     def expr(size: Symbol) -> Expr:
         if size not in fresh:  # one of a few small values
@@ -325,9 +363,10 @@ def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtM
             others = [*divisors[:place], *divisors[place + 1 :]]
             if not any(fraction(other / divisor)[1] == 1 and other != divisor for other in others):
                 result = result * _put(divisor)
+        whole = Mul(*(divisor for divisor in divisors if divisor in groups))
         for condition in conditions:
-            if isinstance(condition, AtMost) and condition.high == size:
-                result = result + _put(condition.low) - 1
+            if isinstance(condition, AtMost) and condition.high == size and condition.low not in groups:
+                result = result + (_put(condition.low) - 1) * whole
         return result
 
     def _put(bound: Expr) -> Expr:
