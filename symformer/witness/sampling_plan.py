@@ -182,7 +182,10 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         for depth in _grid(depths, model.component)
         for values in product(*looped.values())
     ]
-    grid += [{**grid[0], size: value} for size, values in groups.items() for value in values[1:]]
+    # The sizes of groups change the rows of one kind of layer, and depths only their number: both change at once.
+    others = [{size: value} for size, values in groups.items() for value in values[1:]]
+    grid += [grid[0]] * (1 + len(others) - len(grid)) if groups else []
+    grid = [{**place, **changed} for place, changed in zip(grid, [{}, *others, *[{}] * len(grid)], strict=False)]
     places = tuple(
         SamplingRegion(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid
     )
