@@ -28,10 +28,10 @@ class HyperConnection(Component):
     shapes = "x[B,S,N_hc,E] -> w[B,S,N_hc**2+2*N_hc]"
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        batch, length, streams, width = x.shape
+        streams, width = x.shape[2:]
         weights = streams**2 + 2 * streams
         stored = ops.parameter("", fn=(weights, streams * width), base=(weights,), scale=(Integer(3),))
-        flat = ops.norm("input_norm", x.view((batch, length, streams * width)), "rms_uncast", scale=False, bias=False)
+        flat = ops.norm("input_norm", ops.join_streams("streams", x), "rms_uncast", scale=False, bias=False)
         mixes = ops.linear("mixes", flat, weights, bias=False, shared={"weight": stored["fn"]}, module=False)
         constants = {name: stored[name] for name in ("scale", "base")}
         return ops.activation("weights", mixes, "stream_weights", module=False, stored=constants)

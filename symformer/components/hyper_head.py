@@ -23,9 +23,9 @@ class HyperHead(Component):
     shapes = "x[B,S,N_hc,E] -> y[B,S,E]"
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        batch, length, streams, width = x.shape
+        streams, width = x.shape[2:]
         stored = ops.parameter("", hc_fn=(streams, streams * width), hc_base=(streams,), hc_scale=(ONE,))
-        flat = ops.norm("input_norm", x.view((batch, length, streams * width)), "rms_uncast", scale=False, bias=False)
+        flat = ops.norm("input_norm", ops.join_streams("streams", x), "rms_uncast", scale=False, bias=False)
         mixes = ops.linear("mixes", flat, streams, bias=False, shared={"weight": stored["hc_fn"]}, module=False)
         constants = {name: stored[name] for name in ("hc_scale", "hc_base")}
         weights = ops.activation("weights", mixes, "stream_gates", module=False, stored=constants)

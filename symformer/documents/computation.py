@@ -47,6 +47,7 @@ from ..ledger.facts import (
     POOLED,
     REST,
     ROTARY,
+    ROW,
     SCATTERED,
     SHIFTED,
     STREAMS,
@@ -532,6 +533,8 @@ class _Computing:
                 return Applied("rotate", (first,), tree(entry.compressed))
             case OperationKind.ROTATE:
                 return Applied("unrotate" if entry.function == BACK else "rotate", (first, *rest))
+            case OperationKind.JOIN if entry.function == ROW:
+                return Applied("row", (first,))
             case OperationKind.JOIN if entry.function == COPIES:
                 return Applied("copies", (first,), tree(entry.output.shape[2]))
             case OperationKind.JOIN if entry.function == SCATTERED:

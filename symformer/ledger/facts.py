@@ -43,6 +43,7 @@ GENERAL = "general"  # a delta rule with different keys for the value that it re
 INTERPOLATED = "interpolated"  # an addition of a share of the difference to another tensor
 STREAMS = "streams"  # an operation on the residual streams of each token
 COPIES = "copies"  # a join of equal copies of a tensor
+ROW = "row"  # a join of all streams of a token
 BACK = "back"  # a rotation by the negative angles
 OVERLAPPING = "overlapping"  # a compression whose entries also contain the tokens before their own
 COMPRESSED = "compressed"  # a sum with the scores of the compressed keys only

@@ -33,6 +33,7 @@ from .facts import (
     POOLED,
     REST,
     ROTARY,
+    ROW,
     SCATTERED,
     SHIFTED,
     STREAMS,
@@ -479,6 +480,11 @@ class Operations:
         """x[B,S,E] -> y[B,S,N,E]: N copies of each token, such as residual streams."""
         batch, length, width = x.shape
         return self._write(OperationKind.JOIN, name, (x,), (batch, length, count, width), function=COPIES)
+
+    def join_streams(self, name: str, x: Tensor) -> Tensor:
+        """x[B,S,N,E] -> y[B,S,N·E]: the streams of each token side by side."""
+        batch, length, streams, width = x.shape
+        return self._write(OperationKind.JOIN, name, (x,), (batch, length, streams * width), function=ROW)
 
     def collapse_streams(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
         """x[B,S,N,E], w[B,S,N] -> y[B,S,E]: the weighted sum of the streams of each token, elementwise."""

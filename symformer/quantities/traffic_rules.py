@@ -19,6 +19,7 @@ from ..ledger.facts import (
     POINTWISE,
     POOLED,
     ROUTING,
+    ROW,
     SCATTERED,
     SHIFTED,
     SUMMED,
@@ -103,8 +104,8 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         raise RuleError(f"{entry.path}: placing the tokens of images among those of text is not supported")
     if entry.function in (WINDOWS, UNWINDOWED):
         raise RuleError(f"{entry.path}: the split of an image into windows is not supported")
-    if entry.function == COPIES:
-        raise RuleError(f"{entry.path}: the copies of a token in residual streams are not supported")
+    if entry.function in (COPIES, ROW):
+        raise RuleError(f"{entry.path}: the residual streams of a token are not supported")
     if entry.function != "tokens":
         raise RuleError(f"{entry.path}: concatenating two tensors, as latent attention does, is not supported")
     return whole(entry, conventions)
