@@ -159,14 +159,15 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
                     caches = [output.past_key_values.self_attention_cache, output.past_key_values.cross_attention_cache]
                 else:
                     model.eval()(tokens, use_cache=True, **images, **dict.fromkeys(takes, caches[0]))
-            found["cache"] = sum(
-                tensor.numel() * tensor.element_size()
+            stored = {
+                id(tensor): tensor.numel() * tensor.element_size()
                 for cache in caches
                 for layer in cache.layers  # keys and values of attention, or states by number
                 for each in vars(layer).values()
                 for tensor in (each.values() if isinstance(each, dict) else [each])
                 if isinstance(tensor, torch.Tensor) and tensor.is_floating_point()
-            )
+            }
+            found["cache"] = sum(stored.values())
     return found
 
 

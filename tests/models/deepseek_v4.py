@@ -33,15 +33,15 @@ MODEL = ModelCase(
         {
             **{"vocab_size": 29, "hidden_size": 24, "num_hidden_layers": 3, "moe_intermediate_size": 11},
             **{"layer_types": ["sliding_attention", HCA, CSA], "mlp_layer_types": ["moe", "moe", "moe"]},
-            **{"num_attention_heads": 6, "head_dim": 10, "qk_rope_head_dim": 4, "q_lora_rank": 19, "o_groups": 3},
-            **{"o_lora_rank": 7, "index_n_heads": 5, "index_head_dim": 8, "index_topk": 1, "sliding_window": 12},
-            **{"n_routed_experts": 20, "num_experts_per_tok": 15, "hc_mult": 13},
-            "compress_rates": {CSA: 2, HCA: 16},
+            **{"num_attention_heads": 16, "head_dim": 14, "partial_rotary_factor": 10 / 14, "q_lora_rank": 19},
+            **{"o_groups": 2, "o_lora_rank": 21, "index_n_heads": 13, "index_head_dim": 18, "index_topk": 1},
+            **{"n_routed_experts": 20, "num_experts_per_tok": 15, "hc_mult": 17, "sliding_window": 3},
+            "compress_rates": {CSA: 6, HCA: 7},
         },
         ("DeepseekV4ForCausalLM", "DeepseekV4Model"),
     ),
     computation=Computation(
-        {"sliding_window": 4, "compress_rates": {CSA: 2, HCA: 4}, "hc_mult": 2, "num_experts_per_tok": 3},
+        {"compress_rates": {CSA: 2, HCA: 4}, "hc_mult": 3, "num_experts_per_tok": 7},
         words={"rotate": "last_neighbours", "unrotate": "last_neighbours_back"},
         route="of_square_roots",
         apart=("compressor", "indexer", "attn_hc", "ffn_hc"),  # the class returns the weighted sum first, or indices
