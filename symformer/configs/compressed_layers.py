@@ -32,16 +32,16 @@ ROPES = ("main", "compress")
 class CompressedLayers(Layers):
     """A list of layers with a sliding window, and with compressed keys of two kinds, which must both occur.
 
-    Checkpoints state a number for each layer instead. Without either, the first two layers and then every other one
-    have heavily compressed attention, and no layer has a window only. A second list, or the number of the first layers
+    Checkpoints state a number for each layer instead. Without either, the layers 3, 5, 7 and so on,
+    counted from 0, have compressed sparse attention, and the others heavily compressed attention. A second list, or the number of the first layers
     whose experts are chosen by a fixed table, has no effect on counts.
 
     >>> from symformer.language.symbols import L_csa, L_hca, L_local
     >>> layers = CompressedLayers({LOCAL: L_local, CSA: L_csa, HCA: L_hca})
     >>> layers.read({"num_hidden_layers": 5, "compress_ratios": [0, 0, 4, 128, 4, 0]})
     {L_local: 2, L_csa: 2, L_hca: 1}
-    >>> layers.read({"num_hidden_layers": 5})
-    {L_csa: 1, L_hca: 4}
+    >>> layers.read({"num_hidden_layers": 6})
+    {L_csa: 2, L_hca: 4}
     """
 
     pattern: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class CompressedLayers(Layers):
                 )
             name, kinds = RATIOS, [OF_RATIO[each] for each in ratios]
         if kinds is None:
-            return [HCA if layer < 2 or layer % 2 else CSA for layer in range(depth)]
+            return [CSA if layer > 2 and layer % 2 else HCA for layer in range(depth)]
         return self._first(name, kinds, depth, tuple(self.sizes))
 
     def _networks(self, config: Config, depth: int) -> None:
