@@ -152,7 +152,9 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         ropes = getattr(known, "rope_parameters", None) or PLAIN
         if kind == "deepseek_v4":
             both = {"sliding_attention": ropes["main"]}
-            ropes = both | dict.fromkeys(("compressed_sparse_attention", "heavily_compressed_attention"), ropes["compress"])
+            ropes = both | dict.fromkeys(
+                ("compressed_sparse_attention", "heavily_compressed_attention"), ropes["compress"]
+            )
         given["θ"] = angles(width, ropes.get("rope_theta", 1e4), LENGTH)
         for layers, rope in ropes.items() if "rope_theta" not in ropes else ():
             apart = {"local_layers": size["D"], "global_layers": size["D_global"]} if "D_global" in size else {}

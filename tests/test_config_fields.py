@@ -27,6 +27,7 @@ from symformer.architectures import architecture_class, names
 from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
+from symformer.configs.compressed_layers import CompressedLayers, SlidingLayers
 from symformer.configs.config_fields import Choice, Derived, OptionalNumberField, RotaryBase
 from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
@@ -37,7 +38,6 @@ from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
 from symformer.configs.rotary import ROPES, ROTARY
 from symformer.configs.shared_layers import SharedLayers
-from symformer.configs.compressed_layers import CompressedLayers, SlidingLayers
 from symformer.configs.sparse_attention_layers import IndexerLayers, ReusedKeys, SparseAttentionLayers
 from symformer.configs.windowed_expert_layers import WindowedExpertLayers
 from symformer.formulas.formula import Formula

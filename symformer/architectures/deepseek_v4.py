@@ -8,8 +8,8 @@ from typing import ClassVar
 from sympy import Integer
 
 from ..components import (
-    CompressedAttention,
     Component,
+    CompressedAttention,
     GatedMLP,
     HyperConnectedBlock,
     HyperConnection,
@@ -68,8 +68,8 @@ class DeepSeekV4(LlamaLike):
     DeepSeek-V4-Flash, the first layers attend only within the window. In the first layers, a fixed table of the tokens
     chooses the experts. There is no module for multi-token prediction, as in the transformers class.
 
-    >>> DeepSeekV4().formula("decode-flops").part("layers.self_attn.mix")
-    2*B*L*A*D*min(C, C_win - 1) + 2*B*L_csa*A*D*floor((C + 1)/C_csa) + 2*B*L_hca*A*D*floor((C + 1)/C_hca) + 2*B*L*A*D
+    >>> DeepSeekV4().formula("decode-flops").part("hca_layers.self_attn.mix")
+    2*B*A*D*min(C, C_win - 1) + 2*B*A*D*floor((C + 1)/C_hca) + 2*B*A*D
     """
 
     title = "DeepSeek-V4"

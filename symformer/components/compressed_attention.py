@@ -8,7 +8,7 @@ from typing import Any, Literal
 from sympy import Expr, Integer
 
 from ..language.sizes import AtMost, Condition, Divides
-from ..language.symbols import C_csa, C_hca, C_win, A, D, D_rope, G_out, K_idx, R_out, R_q
+from ..language.symbols import A, C_csa, C_hca, C_win, D, D_rope, G_out, K_idx, R_out, R_q
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base import Component
@@ -19,9 +19,9 @@ from .token_compressor import TokenCompressor
 WINDOW = (
     "Attention within a sliding window of C_win tokens, DeepSeek-AI 2026 [deepseek2026], section 2.3. Its A heads of "
     "width D share one key, which is also the value, and queries are projections of a latent of rank R_q. The last "
-    "D_rope elements of queries and keys are rotated by their positions, and those of the output back by the position of "
-    "the query. Each head has a learned sink logit that takes part in the softmax, Xiao et al. 2023 [xiao2023], section "
-    "3.3. The output projection has rank R_out for each of G_out groups of heads."
+    "D_rope elements of queries and keys are rotated by their positions, and those of the output back by the position "
+    "of the query. Each head has a learned sink logit that takes part in the softmax, Xiao et al. 2023 [xiao2023], "
+    "section 3.3. The output projection has rank R_out for each of G_out groups of heads."
 )
 SPARSE = (
     "Queries also attend to compressed keys, one for each group of C_csa earlier tokens, of which an indexer chooses "
@@ -38,9 +38,9 @@ class CompressedAttention(Component):
     The paper's n_win, m, m', c, d_c, g and d_g are C_win, C_csa, C_hca, D, R_q, G_out and R_out.
 
     >>> CompressedAttention(keys="window").params
-    A*D*R_q + A*D*R_out + E*R_q + E*D + E*G_out*R_out + R_q + D + A
+    E*G_out*R_out + A*R_q*D + A*R_out*D + E*R_q + E*D + A + R_q + D
     >>> CompressedAttention(keys="heavy").formula("decode-flops").part("mix")
-    2*B*A*D*(floor((C + 1)/C_hca) + min(C, C_win - 1) + 1)
+    2*B*A*D*min(C, C_win - 1) + 2*B*A*D*floor((C + 1)/C_hca) + 2*B*A*D
     """
 
     title = "Compressed attention"

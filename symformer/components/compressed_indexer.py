@@ -24,7 +24,7 @@ class CompressedIndexer(Component):
     The paper's n_h^I, c^I, m and k are A_idx, D_idx, C_csa and K_idx.
 
     >>> CompressedIndexer().params
-    A_idx*D_idx*R_q + E*A_idx + 4*E*D_idx + 2*C_csa*D_idx + D_idx
+    A_idx*D_idx*R_q + 2*C_csa*D_idx + E*A_idx + 4*E*D_idx + D_idx
     """
 
     title = "Lightning indexer of compressed keys"

@@ -22,7 +22,7 @@ class HyperConnectedBlock(ResidualBlock):
     sublayer, times a weight of each stream, is added to them. A hyper-connection computes all weights for each token.
 
     >>> HyperConnectedBlock().formula("flops").part("attn_mixed")
-    2*B*S*E*N_hc**2
+    2*B*S*N_hc**2*E
     """
 
     title = "Hyper-connected block"

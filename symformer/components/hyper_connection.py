@@ -20,11 +20,11 @@ class HyperConnection(Component):
     The paper's n is N_hc. Sinkhorn-Knopp iterations normalize the matrix; they have no weights.
 
     >>> HyperConnection().params
-    E*N_hc**3 + 2*E*N_hc**2 + N_hc**2 + 2*N_hc + 3
+    N_hc**3*E + 2*N_hc**2*E + N_hc**2 + 2*N_hc + 3
     """
 
     title = "Hyper-connection"
-    role = "block"
+    role = "other"
     shapes = "x[B,S,N_hc,E] -> w[B,S,N_hc**2+2*N_hc]"
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:

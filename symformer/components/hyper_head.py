@@ -15,11 +15,11 @@ class HyperHead(Component):
     streams of the token, DeepSeek-AI 2026 [deepseek2026], section 2.2.
 
     >>> HyperHead().params
-    E*N_hc**2 + N_hc + 1
+    N_hc**2*E + N_hc + 1
     """
 
     title = "Sum of residual streams"
-    role = "block"
+    role = "other"
     shapes = "x[B,S,N_hc,E] -> y[B,S,E]"
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:

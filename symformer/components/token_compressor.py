@@ -31,9 +31,10 @@ class TokenCompressor(Component):
     The tokens of an incomplete group have no entry.
 
     >>> TokenCompressor().params
-    2*E*D + C_hca*D + D
+    C_hca*D + 2*E*D + D
+    >>> from symformer.language.symbols import C_csa
     >>> TokenCompressor(rate=C_csa, overlapping=True).params
-    4*E*D + 2*C_csa*D + D
+    2*C_csa*D + 4*E*D + D
     """
 
     title = "Token compressor"

@@ -32,9 +32,9 @@ ROPES = ("main", "compress")
 class CompressedLayers(Layers):
     """A list of layers with a sliding window, and with compressed keys of two kinds, which must both occur.
 
-    Checkpoints state a number for each layer instead. Without either, the layers 3, 5, 7 and so on,
-    counted from 0, have compressed sparse attention, and the others heavily compressed attention. A second list, or the number of the first layers
-    whose experts are chosen by a fixed table, has no effect on counts.
+    Checkpoints state a number for each layer instead. Without either, the layers 3, 5, 7 and so on, counted from 0,
+    have compressed sparse attention, and the others heavily compressed attention. A second list, or the number of the
+    first layers whose experts are chosen by a fixed table, has no effect on counts.
 
     >>> from symformer.language.symbols import L_csa, L_hca, L_local
     >>> layers = CompressedLayers({LOCAL: L_local, CSA: L_csa, HCA: L_hca})

@@ -71,12 +71,8 @@ _TABLE = (
         growth=0,
     ),
     Letter("C_chunk", "tokens per chunk of a scan or of attention", "tokens", ("attention_chunk_size",), growth=0),
-    Letter(
-        "C_csa", "tokens per entry of compressed sparse attention", "tokens", ("compress_rate_csa",), growth=0
-    ),
-    Letter(
-        "C_hca", "tokens per entry of heavily compressed attention", "tokens", ("compress_rate_hca",), growth=0
-    ),
+    Letter("C_csa", "tokens per entry of compressed sparse attention", "tokens", ("compress_rate_csa",), growth=0),
+    Letter("C_hca", "tokens per entry of heavily compressed attention", "tokens", ("compress_rate_hca",), growth=0),
     Letter("C_q", "queries per block of an attention kernel", "tokens", growth=0, run=True),
     Letter("C_kv", "keys and values per block of an attention kernel", "tokens", growth=0, run=True),
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),

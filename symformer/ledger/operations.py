@@ -645,7 +645,7 @@ class Operations:
         *,
         overlapping: bool = False,
     ) -> Tensor:
-        """x and gate[B,S,D] -> y[B,⌊S/m⌋,D]: one entry for each ``rate`` = m tokens, without the last S mod m tokens.
+        """X and gate[B,S,D] -> y[B,⌊S/m⌋,D]: one entry for each ``rate`` = m tokens, without the last S mod m tokens.
 
         The entry is the sum of the tokens, weighted per element by a softmax over them of the gates plus a stored bias.
         With ``overlapping``, y has width D/2: the second half of the elements of the m tokens and the first half of

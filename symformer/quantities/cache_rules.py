@@ -326,8 +326,8 @@ class Cached(Quantity):
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions of a cache.
 
-        W >= 2 if W is also the bytes per element of a convolution state or of tokens that are kept. C is at least the number of
-        tokens of each group if entries overlap, because the last group is cached.
+        W >= 2 if W is also the bytes per element of a convolution state or of tokens that are kept. C is at least the
+        number of tokens of each group if entries overlap, because the last group is cached.
         """
         groups = {entry.compressed for _, entry in ledger if compresses(entry) and entry.function == OVERLAPPING}
         because = "before the first group of tokens is complete, the cache has no group to overlap with"
@@ -337,7 +337,11 @@ class Cached(Quantity):
     def _wide(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         if conventions[self.model_dtype] != "symbolic" or conventions.get("tokens") == "one":
             return ()
-        kept = {"a convolution state": keeps_places, "the input of a token shift": shifts, "a group of tokens": compresses}
+        kept = {
+            "a convolution state": keeps_places,
+            "the input of a token shift": shifts,
+            "a group of tokens": compresses,
+        }
         return tuple(
             AtMost(Integer(2), W, f"{what} has the model's dtype; for a cache of 1 byte choose {self.model_dtype}=fp8")
             for what, keeps in kept.items()

@@ -342,7 +342,9 @@ def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr
         choices.append([(AtMost(x + size - y, size), {least: x}), (AtMost(size, x), {least: y})])
     sides = {}
     for choice in product(*choices):
-        sides[tuple(dict.fromkeys(side for side, _ in choice))] = {key: each for _, branch in choice for key, each in branch.items()}
+        sides[tuple(dict.fromkeys(side for side, _ in choice))] = {
+            key: each for _, branch in choice for key, each in branch.items()
+        }
     return sides
 
 

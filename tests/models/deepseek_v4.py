@@ -9,8 +9,8 @@ CSA, HCA = "compressed_sparse_attention", "heavily_compressed_attention"
 # A checkpoint of the base models also has a module for multi-token prediction: a layer without compressed keys, two
 # matrices, three norms, the weights of a last sum of streams, and an embedding and a head of its own; the biases and
 # tables of the routers; and a scale for each block of 128x128 fp8 elements of the matrices of attention and experts.
-# Of one layer of DeepSeek-V4-Flash: attention 4096*1024 + 1024 + 1024*32768 + 4096*512 + 512 + 2*8192*4096 + 64, experts
-# 257*3*4096*2048 + 256*4096, two hyper-connections 2*(24*4*4096 + 24 + 3), two norms
+# Of one layer of DeepSeek-V4-Flash: attention 4096*1024 + 1024 + 1024*32768 + 4096*512 + 512 + 2*8192*4096 + 64,
+# experts 257*3*4096*2048 + 256*4096, two hyper-connections 2*(24*4*4096 + 24 + 3), two norms
 FLASH_LAYER = 106_956_352 + 6_468_665_344 + 786_486 + 8_192
 FLASH_MODULE = FLASH_LAYER + 256 + 2 * 4096**2 + 3 * 4096 + 4 * 4 * 4096 + 4 + 1 + 2 * 129_280 * 4096
 FLASH_SCALES = 44 * (8 * 32 + 256 * 8 + 4 * 32 + 2 * 64 * 32 + 257 * 3 * 32 * 16) + 21 * 64 * 8 + 2 * 32 * 32

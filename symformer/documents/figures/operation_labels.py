@@ -67,7 +67,9 @@ def operation(entry: Entry) -> str:
     if entry.kind is OperationKind.MULTIPLY and len(entry.inputs) == 1:
         return "Scaling"
     if entry.function in (STREAMS, COPIES, ROW):
-        return {OperationKind.COMBINE: "Sum of streams", OperationKind.MATCH: "Mixed streams"}.get(entry.kind, "Streams")
+        return {OperationKind.COMBINE: "Sum of streams", OperationKind.MATCH: "Mixed streams"}.get(
+            entry.kind, "Streams"
+        )
     if entry.function == SHIFTED:
         return "Token shift"
     if entry.function == INTERPOLATED:
