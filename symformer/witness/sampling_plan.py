@@ -281,13 +281,18 @@ def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol,
 def _unrounded(expr: Expr, sizes: Collection[Symbol] = ()) -> Expr:
     """Return an expression at sizes where its ceilings round nothing, and at lengths that groups of tokens divide."""
     expr = expr.xreplace({each: each.args[0] for each in expr.atoms(ceiling)})
-    wholes = {each: _whole(each) for each in expr.atoms(floor)}
+    wholes = {each: _whole(each) for each in expr.atoms(floor) if _counts_groups(each)}
     groups = {size for each in wholes.values() for size in fraction(each)[1].free_symbols} & {*sizes}
     if not groups:
         return expr
     multiple = Mul(*groups)
     expr = expr.xreplace({each: Symbol(str(each)) for each in expr.atoms(Min)})  # on one branch, a single size
     return expand(expr.xreplace(wholes).xreplace({length: length * multiple for length in (S, C)}))
+
+
+def _counts_groups(expr: Expr) -> bool:
+    """Return whether an expression is the number of complete groups of tokens, of a size that a model has."""
+    return isinstance(expr, floor) and bool(fraction(_whole(expr))[1].is_Symbol)
 
 
 def _whole(rounded: Expr) -> Expr:
@@ -298,7 +303,7 @@ def _whole(rounded: Expr) -> Expr:
 
 def _without_ceilings(shape: Factors) -> Factors:
     """Return factors of the elements of a tensor, where nothing is rounded: windows hold the tokens of their image."""
-    floors = {each: each.args[0] for dim in shape for each in dim.atoms(floor)}  # at least as large
+    floors = {each: each.args[0] for dim in shape for each in dim.atoms(floor) if _counts_groups(each)}  # at least
     shape = tuple(dim.xreplace(floors) for dim in shape)
     if not any(dim.has(ceiling) for dim in shape):
         return shape
@@ -324,7 +329,7 @@ def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr
     inside = {one for each in each_factor for one in each.atoms(Min, ceiling, floor)}
     found = sorted((one for one in inside if isinstance(one, Min)), key=str)
     rounded = sorted((one for one in inside if isinstance(one, ceiling)), key=str)
-    groups = sorted((one for one in inside if isinstance(one, floor)), key=str)
+    groups = sorted((one for one in inside if _counts_groups(one)), key=str)
     choices: list[list[tuple[Side, dict[Expr, Expr]]]] = []
     for one in groups:
         dividend, divisor = fraction(_whole(one))
