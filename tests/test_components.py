@@ -254,7 +254,7 @@ CASES = [
     Case("hyper-connection", {"E": 24, "N_hc": 4}, 2_331, lambda: DeepseekV4HyperConnection(V4)),
     Case("hyper-head", {"E": 24, "N_hc": 4}, 389, lambda: DeepseekV4HyperHead(V4)),
     # two hyper-connections, two norms of 24, attention 4*24*24 + 4*24, a gated MLP 3*24*7
-    Case("hyper-connected-block", {"E": 24, "N_hc": 4, "A": 3, "H": 7}, 7_614, lambda: with_streams()),
+    Case("hyper-connected-block", {"E": 24, "N_hc": 4, "A": 3, "H": 7}, 7_614, lambda: with_streams()),  # noqa: PLW0108
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
     # seven norms of 24, attention and gated MLP as above, the router 24*5, and five experts of 3*24*9
