@@ -19,9 +19,9 @@ from .token_compressor import TokenCompressor
 WINDOW = (
     "Attention within a sliding window of C_win tokens, DeepSeek-AI 2026 [deepseek2026], section 2.3. Its A heads of "
     "width D share one key, which is also the value, and queries are projections of a latent of rank R_q. The last "
-    "D_rope elements of queries and keys are rotated by their positions, and those of the output back by the position "
-    "of the query. Each head has a learned sink logit that takes part in the softmax, Xiao et al. 2023 [xiao2023], "
-    "section 3.3. The output projection has rank R_out for each of G_out groups of heads."
+    "D_rope elements of queries and keys are rotated by their positions, and the same elements of the output back "
+    "by the position of the query. Each head has a learned sink logit that takes part in the softmax, Xiao et al. 2023 "
+    "[xiao2023], section 3.3. The output projection has rank R_out for each of G_out groups of heads."
 )
 SPARSE = (
     "Queries also attend to compressed keys, one for each group of C_csa earlier tokens, of which an indexer chooses "
@@ -47,7 +47,7 @@ class CompressedAttention(Component):
     role = "attention"
 
     heads: Expr = A
-    keys: Literal["window", "sparse", "heavy"] = "sparse"  # the keys in addition to those of the window
+    keys: Literal["window", "sparse", "heavy"] = "sparse"  # the keys in addition to the window
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
 
     @property

@@ -306,7 +306,7 @@ ROWS = (
         _word("compress_two", _X, TensorName("g"), _W, below=TensorName("m")),
         [
             "the same over a group and the preceding one: the second half of the elements of the group's own rows, ",
-            "and the first half of those of the preceding group",
+            "and the first half of the preceding group's",
         ],
     ),
     LegendEntry(
@@ -477,7 +477,12 @@ ROWS = (
     LegendEntry(
         "add_last",
         _word("add_last", _SCORES, TensorName("m")),
-        [Math(_SCORES), ", with ", Math(TensorName("m")), " added to the scores of the last keys, those of groups"],
+        [
+            Math(_SCORES),
+            ", with ",
+            Math(TensorName("m")),
+            " added to the scores of the last keys, which stand for groups",
+        ],
     ),
     LegendEntry(
         "e", _EXPERT, ["as a subscript: an expert that the token is routed to; the sum runs over all of these"]

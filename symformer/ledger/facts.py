@@ -212,7 +212,7 @@ class Entry:
     # The number of keys that are chosen for each query, or all that it sees if these are fewer; None: all. As in
     # transformers, the cache stores every token, and the products of a new token with all of them are computed.
     chosen: Expr | None = None
-    # The number of tokens of each compressed entry. Attention has a key for each entry after those of the tokens, and a
+    # The number of tokens of each compressed entry. Attention has a key for each entry after the keys of tokens, and a
     # query sees those whose tokens it or earlier tokens complete; ``chosen`` then counts these only.
     compressed: Expr | None = None
     keyed: bool = False  # mix: whether the values are the keys, which the cache contains once

@@ -453,7 +453,7 @@ class Operations:
         """Apply rotary positions to x[B,A,S,D] by angles[2,S,D], or undo them with ``back``.
 
         Narrower angles rotate only a part of the elements. Shorter angles rotate only the last tokens. With
-        ``compressed``, x has an entry for each group of that many tokens, whose position is that of the first token.
+        ``compressed``, x has an entry for each group of that many tokens, rotated by the position of the first token.
         """
         facts = {"function": BACK if back else "", "compressed": compressed}
         return self._write(OperationKind.ROTATE, name, (x, angles), x.shape, **facts)
@@ -470,7 +470,7 @@ class Operations:
         return self._write(OperationKind.JOIN, name, (x, y), (batch, x.shape[1] + y.shape[1], width), function="tokens")
 
     def append_keys(self, name: str, x: Tensor, y: Tensor) -> Tensor:
-        """x[B,G,S,D], y[B,G,T,D] -> z[B,G,S+T,D]: further keys after those of the tokens."""
+        """x[B,G,S,D], y[B,G,T,D] -> z[B,G,S+T,D]: further keys after the keys of tokens."""
         batch, heads, length, width = x.shape
         self._same(self._path(name), "the heads and the widths of the keys", (*x.shape[1::2],), (*y.shape[1::2],))
         shape = (batch, heads, length + y.shape[2], width)
@@ -649,7 +649,7 @@ class Operations:
 
         The entry is the sum of the tokens, weighted per element by a softmax over them of the gates plus a stored bias.
         With ``overlapping``, y has width D/2: the second half of the elements of the m tokens and the first half of
-        those of the preceding m tokens form an entry together.
+        the elements of the preceding m tokens form an entry together.
         """
         self._same(self._path(name), "the shapes of the tokens and of their gates", x.shape, gate.shape)
         batch, length, width = x.shape

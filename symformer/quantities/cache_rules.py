@@ -63,9 +63,9 @@ CONVOLUTION_BYTES = (
 COMPRESSED_BYTES = (
     "In addition to the keys of its window, an attention layer with compressed keys caches one entry for each complete "
     "group of tokens, and the projections and the gates of the tokens of the incomplete group. If the entries overlap, "
-    "it also caches those of the last complete group, whose gates are stored in float32, 4 bytes per element, because "
-    "transformers adds a bias in float32 to them. The other tokens have the model's dtype: the dtype of {of}, or 2 "
-    "bytes per element if that dtype is fp8, because no model computes in fp8."
+    "it also caches the tokens of the last complete group, whose gates are stored in float32, 4 bytes per element, "
+    "because transformers adds a bias in float32 to them. The other tokens have the model's dtype: the dtype of {of}, "
+    "or 2 bytes per element if that dtype is fp8, because no model computes in fp8."
 )
 CHOSEN = (
     "Products of the new token with all cached tokens are computed, as in transformers, which then masks the keys that "

@@ -170,7 +170,7 @@ def window_pairs(queries: Expr, window: Expr | None) -> Expr:
 
 
 def compressed_pairs(queries: Expr, entry: Entry) -> Expr:
-    """Return the pairs of queries and the compressed keys that they see: those of complete groups, or the chosen."""
+    """Return the pairs of queries and the compressed keys that they see: of complete groups, or the chosen."""
     size = entry.compressed or Integer(1)
     most = floor(queries / size)
     most = most if entry.chosen is None else Min(most, entry.chosen)

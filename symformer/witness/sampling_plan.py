@@ -292,7 +292,10 @@ def _unrounded(expr: Expr, sizes: Collection[Symbol] = ()) -> Expr:
 
 def _counts_groups(expr: Expr) -> bool:
     """Return whether an expression is the number of complete groups of tokens, of a size that a model has."""
-    return isinstance(expr, floor) and bool(fraction(_whole(expr))[1].is_Symbol)
+    if not isinstance(expr, floor):
+        return False
+    length, group = fraction(_whole(expr))
+    return length in (S, C) and bool(group.is_Symbol)
 
 
 def _whole(rounded: Expr) -> Expr:
@@ -331,9 +334,12 @@ def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr
     rounded = sorted((one for one in inside if isinstance(one, ceiling)), key=str)
     groups = sorted((one for one in inside if _counts_groups(one)), key=str)
     choices: list[list[tuple[Side, dict[Expr, Expr]]]] = []
+    divided: dict[Expr, dict[Expr, Expr]] = {}
     for one in groups:
-        dividend, divisor = fraction(_whole(one))
-        choices.append([(Divides(divisor, dividend), {one: dividend / divisor})])
+        divided.setdefault(_whole(one), {})[one] = _whole(one)
+    for whole, values in divided.items():
+        dividend, divisor = fraction(whole)
+        choices.append([(Divides(divisor, dividend), values)])
     for one in rounded:
         dividend, divisor = fraction(one.args[0])
         choices.append([(Divides(divisor, dividend), {one: one.args[0]})])
@@ -347,9 +353,7 @@ def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr
         choices.append([(AtMost(x + size - y, size), {least: x}), (AtMost(size, x), {least: y})])
     sides = {}
     for choice in product(*choices):
-        sides[tuple(dict.fromkeys(side for side, _ in choice))] = {
-            key: each for _, branch in choice for key, each in branch.items()
-        }
+        sides[tuple(side for side, _ in choice)] = {key: each for _, branch in choice for key, each in branch.items()}
     return sides
 
 
