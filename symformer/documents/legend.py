@@ -305,8 +305,17 @@ ROWS = (
         "compress_two",
         _word("compress_two", _X, TensorName("g"), _W, below=TensorName("m")),
         [
-            "the same over a group and the preceding one: the second half of the elements of the group's own rows, ",
-            "and the first half of the preceding group's",
+            *(
+                "for each complete group of ",
+                Math(TensorName("m")),
+                " tokens, such a sum over this group and the preceding ",
+            ),
+            *(
+                "one: the second half of the elements of the rows of ",
+                Math(_X),
+                " in this group, and the first half in the ",
+            ),
+            "preceding one",
         ],
     ),
     LegendEntry(
@@ -470,8 +479,13 @@ ROWS = (
         "choose_group",
         _word("choose_group", _X, TensorName("w"), below=TensorName("k")),
         [
-            *("the same among the keys of complete groups of tokens: 0 for the ", Math(TensorName("k")), " keys with "),
-            *("the largest sums of the weights ", Math(TensorName("w")), " times the scores ", Math(_X)),
+            *(
+                "for each query, 0 for the ",
+                Math(TensorName("k")),
+                " keys of groups of tokens, among the groups that are ",
+            ),
+            *("complete, with the largest sum over heads of the weights ", Math(TensorName("w")), " times the scores "),
+            *(Math(_X), ", and minus infinity for all other keys"),
         ],
     ),
     LegendEntry(
