@@ -102,7 +102,7 @@ def _of(shown: Tree, own: Iterable[TensorName]) -> Iterator[str]:
 def _softmax(below: Tree | None) -> str:
     if isinstance(below, Applied):
         return f"softmax {below.function} {'with groups' if below.arguments[1:] else 'within'}"
-    return "softmax causal" if below else "softmax"
+    return f"softmax {below.word}" if isinstance(below, Word) else "softmax"
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,9 @@ class LegendEntry:
 _EXPERT = TensorName("e")
 _X, _N, _T, _A, _B, _C, _D, _W = map(TensorName, "xntabcdw")
 _ALPHA, _THETA, _SCORES = TensorName("α"), TensorName("θ"), TensorName("r")
+
+
+_BLOCK = ", and over the later tokens of the query's image or prompt"
 
 
 def _word(function: str, *arguments: Tree, below: Tree | None = None) -> Applied:
@@ -245,6 +248,19 @@ ROWS = (
                 Math(TensorName("m")),
                 " tokens that are complete at this position",
             ),
+        ],
+    ),
+    LegendEntry(
+        "softmax blocks",
+        _word("softmax", _SCORES, below=Word("blocks")),
+        ["the softmax of the scores ", Math(_SCORES), " over the keys up to the query's position", _BLOCK],
+    ),
+    LegendEntry(
+        "softmax blocks within",
+        _word("softmax", _SCORES, below=Applied("blocks", (_N,))),
+        [
+            *("the softmax of the scores ", Math(_SCORES), " over the last ", Math(_N)),
+            f" keys up to the query's position{_BLOCK}",
         ],
     ),
     LegendEntry(
