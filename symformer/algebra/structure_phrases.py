@@ -184,7 +184,7 @@ def mixer(part: Component) -> str:
         case ImageAttention():
             return f"self-attention within windows of {{{code(part.window)}}} by {{{code(part.window)}}} patches"
         case JointAttention():
-            return "attention over a text and an image together, with separate weights,"
+            return "joint attention of a text and an image with separate weights"
         case RelativeAttention():
             return "attention with keys for tokens and keys for distances"
         case SelectiveScan():

@@ -85,6 +85,7 @@ _TABLE = (
         "layers",
         ("num_single_layers", "num_single_dit_layers"),
     ),
+    Letter("L_dual", "layers with a second attention", "layers", ("dual_attention_layers",)),
     Letter("L_vis", "layers of the vision transformer", "layers"),
     Letter("L_local", "layers with local attention", "layers", ("layer_types",)),
     Letter("L_global", "layers with global attention", "layers", ("layer_types",)),
@@ -252,7 +253,8 @@ N_out, N_class = SYMBOLS["N_out"], SYMBOLS["N_class"]
 N_group, N_mel, N_reg = (SYMBOLS[name] for name in ("N_group", "N_mel", "N_reg"))
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 M_shared = SYMBOLS["M_shared"]
-L_double, L_single, E_joint, E_pool = (SYMBOLS[name] for name in ("L_double", "L_single", "E_joint", "E_pool"))
+L_double, L_single, L_dual = (SYMBOLS[name] for name in ("L_double", "L_single", "L_dual"))
+E_joint, E_pool = SYMBOLS["E_joint"], SYMBOLS["E_pool"]
 B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
     SYMBOLS[name] for name in ("B_vis", "L_vis", "E_vis", "E_proj", "H_vis", "A_vis")
 )
