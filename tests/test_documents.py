@@ -20,6 +20,7 @@ from symformer.architectures.gemma3_multimodal import PooledTokens
 from symformer.components import component_class as part_class
 from symformer.components import names as part_names
 from symformer.components.base import Component
+from symformer.configs.compressed_layers import RateField
 from symformer.configs.config_fields import HalvedField
 from symformer.configs.sections import flatten
 from symformer.documents.derivation_document import document
@@ -484,7 +485,7 @@ def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
             value = fields.layers.read(config)[size]
         elif isinstance(value, list):  # equal numbers, of several layers
             (value,) = set(value)
-        if isinstance(field := fields.sizes.get(size), PooledTokens | HalvedField):
+        if isinstance(field := fields.sizes.get(size), PooledTokens | HalvedField | RateField):
             value = field.taken(size, config, model.known)
         if place.of:
             value = int(value * evaluate(parse(place.of), model.known, place.of))

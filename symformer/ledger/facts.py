@@ -41,6 +41,14 @@ GATHERED = ("by query", "by key")  # a selection of the column of the distance o
 BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state
 GENERAL = "general"  # a delta rule with different keys for the value that it replaces and for the new value
 INTERPOLATED = "interpolated"  # an addition of a share of the difference to another tensor
+STREAMS = "streams"  # an operation on the residual streams of each token
+COPIES = "copies"  # a join of equal copies of a tensor
+ROW = "row"  # a join of all streams of a token
+BACK = "back"  # a rotation by the negative angles
+OVERLAPPING = "overlapping"  # a compression whose entries also contain the tokens before their own
+COMPRESSED = "compressed"  # a sum with the scores of the compressed keys only
+BY_HEAD = "by head"  # a choice of keys whose sums over heads are elementwise, not a matrix product
+GROUPED = "grouped"  # a linear layer with a matrix of its own for each group of elements
 FIRST_VALUES = "first_values"  # the name of an input: the values of the first layer
 EARLIER_INPUTS = "earlier inputs"  # a causal convolution whose state lacks the current input
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
@@ -97,6 +105,7 @@ class OperationKind(StrEnum):
     DELTA_RULE = "delta rule"  # the same, but each update replaces the value that the state has for the token's key
     RECURRENCE = "recurrence"  # a recurrent state of one number per channel, with learned gates
     CHOOSE = "choose"  # the keys that each query attends to, chosen by weighted sums of scores over heads
+    COMPRESS = "compress"  # one entry for each group of tokens: their sum, weighted by a softmax over the group
     PRODUCT = "product"  # x · y of two computed tensors in a trace, with unknown purpose
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # communication between ranks: no computation
@@ -134,6 +143,7 @@ ARRANGING = (
 )  # compute nothing that is counted
 ROUTING = (OperationKind.ROUTE, OperationKind.COMBINE)  # choose experts and weight their outputs
 CARRYING = (OperationKind.SCAN, OperationKind.DELTA_RULE, OperationKind.RECURRENCE)  # carry a recurrent state
+COMPRESSING = (OperationKind.COMPRESS,)  # replace each group of tokens by one entry
 MATRICES = "matrices"  # the function of a product with a stored table of matrices (not attention)
 MATCHING = (
     OperationKind.MATCH,
@@ -141,7 +151,7 @@ MATCHING = (
     OperationKind.PRODUCT,
 )  # multiply two computed tensors outside attention
 UNRECOGNIZED = (OperationKind.OBSERVED, OperationKind.PRODUCT)  # counted in a trace, with unknown purpose
-WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
+WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *COMPRESSING, *MATCHING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +167,7 @@ class Tensor:
     whole: bool = False  # whether the cache stores every token despite the window
     chunked: bool = False  # whether the window is a chunk
     chosen: Expr | None = None  # the number of keys that are chosen for each query of such a tensor
+    compressed: Expr | None = None  # the number of tokens for each of the compressed keys of such a tensor
     encoded: bool = False  # whether it depends only on an encoder's input, so it exists before the first new token
     place: int | None = None  # the index of a piece of a split
 
@@ -196,12 +207,17 @@ class Entry:
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
     function: str = ""  # the activation, norm, table, collective, softmax dtype, scale or layout of a mix
     mask: Mask = "none"  # the query-key pairs that the attention needs
-    window: Expr | None = None  # the number of keys a query sees, including its own; None: all
+    # The number of tokens whose keys a query sees, including its own; None: all. 0: only compressed keys.
+    window: Expr | None = None
     whole: bool = False  # whether the cache stores every token despite the window, and a new token reads all of them
     chunked: bool = False  # whether the window is a chunk: no query sees a key of an earlier chunk of that length
     # The number of keys that are chosen for each query, or all that it sees if these are fewer; None: all. As in
     # transformers, the cache stores every token, and the products of a new token with all of them are computed.
     chosen: Expr | None = None
+    # The number of tokens of each compressed entry. Attention has a key for each entry after the keys of tokens, and a
+    # query sees those whose tokens it or earlier tokens complete; ``chosen`` then counts these only.
+    compressed: Expr | None = None
+    keyed: bool = False  # mix: whether the values are the keys, which the cache contains once
     detached: bool = False  # whether it runs without gradients, although its weights may be trained separately
     # Scan or delta rule: the number of tokens processed at once by matrix products; None: one.
     chunk: Expr | None = None
@@ -340,7 +356,7 @@ def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
     found: set[Symbol] = set()
     for count, entry in entries:
         tensors: list[Tensor | Weight] = [entry.output, *entry.inputs, *entry.weights, *entry.shared]
-        spans = [span for span in (entry.window, entry.chunk, entry.chosen) if span is not None]
+        spans = [each for each in (entry.window, entry.chunk, entry.chosen, entry.compressed) if each is not None]
         for expr in (count, *spans, *(dim for each in tensors for dim in each.shape)):
             found |= expr.free_symbols
         for weight in entry.weights:

@@ -17,7 +17,9 @@ from ..language.errors import RuleError
 from ..ledger.facts import (
     ARRANGING,
     ATTENDING,
+    BY_HEAD,
     BY_ROW,
+    COMPRESSING,
     EARLIER_INPUTS,
     GENERAL,
     ONE,
@@ -170,7 +172,12 @@ def match(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
 
 
 def choose(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
-    """w[B, S, A] · s[B, A, S, C] -> m[B, 1, S, C]: 2 · B · pairs · A, for all pairs from which keys are chosen."""
+    """w[B, S, A] · s[B, A, S, C] -> m[B, 1, S, C]: 2 · B · pairs · A, for all pairs from which keys are chosen.
+
+    Sums over heads that the class computes elementwise are not a matrix product.
+    """
+    if entry.function == BY_HEAD:
+        return ()
     scored, weights = entry.inputs
     batch, _, *pairs = elements(entry.output.shape, replace(entry, chosen=None), conventions)
     factors = (TWO, batch, *pairs, weights.width)
@@ -308,7 +315,7 @@ CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contra
         OperationKind.DELTA_RULE: delta_rule,
         OperationKind.RECURRENCE: recurrence,
         OperationKind.PRODUCT: product,
-        **rows(none, OperationKind.NORM, OperationKind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
+        **rows(none, OperationKind.NORM, OperationKind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING, *COMPRESSING),
         OperationKind.OBSERVED: refuse_observed,
     },
     "contractions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...algebra import role_totals
 from ...formulas.account import Line
-from ...ledger.facts import INTERPOLATED, POOLED, SCATTERED, SHIFTED, SUMMED, Entry, OperationKind
+from ...ledger.facts import COPIES, INTERPOLATED, POOLED, ROW, SCATTERED, SHIFTED, STREAMS, SUMMED, Entry, OperationKind
 
 OPERATIONS = {
     OperationKind.LINEAR: "Linear",
@@ -22,6 +22,7 @@ OPERATIONS = {
     OperationKind.COMBINE: "Weighted sum",
     OperationKind.MATCH: "Match",
     OperationKind.CHOOSE: "Key selection",
+    OperationKind.COMPRESS: "Compression",
     OperationKind.SCAN: "Scan",
     OperationKind.DELTA_RULE: "Delta rule",
     OperationKind.RECURRENCE: "Recurrence",
@@ -67,6 +68,10 @@ def operation(entry: Entry) -> str:
         return FUNCTIONS.get(entry.function, entry.function)
     if entry.kind is OperationKind.MULTIPLY and len(entry.inputs) == 1:
         return "Scaling"
+    if entry.function in (STREAMS, COPIES, ROW):
+        return {OperationKind.COMBINE: "Sum of streams", OperationKind.MATCH: "Mixed streams"}.get(
+            entry.kind, "Streams"
+        )
     if entry.function == SHIFTED:
         return "Token shift"
     if entry.function == INTERPOLATED:
