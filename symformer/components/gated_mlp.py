@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sympy import Expr
 
 from ..language.symbols import H
-from ..ledger.facts import Activation, Tensor
+from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component
@@ -37,6 +37,9 @@ class GatedMLP(Component):
     adapter: str = ""  # the name of the adapter of that matrix, or ""
     gate_factor: str = ""  # the name of the constant factor of the gate projection, or ""
     factor: str = ""  # the name of the constant factor of the output, or ""
+    sparsity: Component | None = None  # between the gate projection and its activation
+    sparsity_share: Expr = ONE  # of the repeated layers, those with sparsity
+    sparsity_name: str = "sparsity"
     norm: Component | None = None  # of the hidden layer, before the output projection
     norm_name: str = "ffn_sub_norm"
     inner_dropout: str = ""  # the name of the dropout on the hidden layer, or ""
@@ -64,6 +67,8 @@ class GatedMLP(Component):
         else:
             gate = ops.linear(self.gate, x, self.hidden, bias=self.bias)
             gate = ops.scale(self.gate_factor, gate) if self.gate_factor else gate
+            if self.sparsity is not None:
+                gate = ops.copies(self.sparsity_name, self.sparsity_share, self.sparsity, gate)
             gate = ops.activation(self.act, gate, self.activation)
             up = ops.linear(self.up, x, self.hidden, bias=self.bias)
         hidden = ops.multiply("product", gate, up)

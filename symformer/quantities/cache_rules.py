@@ -59,6 +59,8 @@ CONVOLUTION_BYTES = (
     "that dtype is fp8, because no model computes in fp8."
 )
 
+REUSED = "A layer that reuses the keys and values of an earlier layer caches none."
+
 CHOSEN = (
     "Products of the new token with all cached tokens are computed, as in transformers, which then masks the keys that "
     "are not chosen."
@@ -102,6 +104,8 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     cacheable(entry)
     if entry.output.encoded or entry.recalled:  # an encoder's own attention runs once; recalled keys are recomputed
         return []
+    if entry.reused:  # an earlier layer caches them
+        return []
     if conventions.get("tokens") == "one":
         check_unsharded(entry, conventions, ("context",))
         read = {S: Integer(1)}
@@ -118,6 +122,11 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     batch, heads, length, width = own.shape
     what = "keys" if entry.kind is OperationKind.SCORES else "values"
     return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, size), purpose=CACHE)]
+
+
+def reuses(entry: Entry) -> bool:
+    """Return whether an operation is attention with the keys and values of an earlier layer."""
+    return entry.reused
 
 
 def keeps_places(entry: Entry) -> bool:

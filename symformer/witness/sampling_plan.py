@@ -20,7 +20,7 @@ from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Divides, Numbers, Relations, evaluate_relation
 from ..language.symbols import C, N_new, P, S, print_order
-from ..ledger.facts import CARRYING, ONE, POOLED, WINDOWS, Entry, OperationKind
+from ..ledger.facts import CARRYING, ONE, POOLED, STREAMS, WINDOWS, Entry, OperationKind
 from ..models.model import Model
 
 TARGET = Fraction(1, 10**12)
@@ -32,6 +32,7 @@ KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadrati
 POOLS = (7, 8, 9)  # sides of a pooled image, which divide the side of the image: a count is quadratic in them
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
 CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
+WAYS = (8, 9, 10, 11)  # residual streams: a count is cubic in them
 NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
 
 Factors = tuple[Expr, ...]
@@ -124,7 +125,8 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     entries = [(count.xreplace(totals), entry) for count, entry in model.ledger]
     # Sizes that cost time to run (layers, passes) get a few small values that suffice; the others are sampled.
     counts = [count.xreplace(totals) for count, _ in (*entries, *model.ledger.weights)]
-    depths = sorted({name for count in counts for name in count.free_symbols}, key=print_order)
+    ways = {name for _, entry in entries if entry.function == STREAMS for name in entry.output.shape[1].free_symbols}
+    depths = sorted({name for count in counts for name in count.free_symbols} - ways, key=print_order)
     products = [_at_values(factors, fixed) for formula in formulas for factors in _products(formula)]
     weights = [weight.shape for _, weight in model.ledger.weights]
     shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
@@ -231,6 +233,8 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
             found[length] = tuple(int(entry.chunk) * chunks for chunks in CHUNKS)
         if entry.function == POOLED:
             found |= dict.fromkeys(entry.output.shape[1].free_symbols, POOLS)
+        if entry.function == STREAMS:
+            found |= dict.fromkeys(entry.output.shape[1].free_symbols, WAYS)
         if entry.function == WINDOWS:  # an image has many windows, so their sizes are small
             found |= dict.fromkeys(entry.output.shape[1].free_symbols, POOLS)
     return found
