@@ -32,7 +32,9 @@ KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadrati
 POOLS = (7, 8, 9)  # sides of a pooled image, which divide the side of the image: a count is quadratic in them
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
 CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
-WAYS = (8, 9, 10, 11)  # residual streams: a count is cubic in them
+# Residual streams: a count is cubic in them. They vary at the first depths only, because no row has both a size that
+# depends on depths and one that depends on streams, and no number of copies depends on both.
+WAYS = (8, 9, 10, 11)
 NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
 
 Factors = tuple[Expr, ...]
@@ -174,10 +176,14 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         )
         for formula in formulas
     }
+    for formula in formulas:
+        _separate(formula, {*depths}, ways)
+    first, *others = _grid(depths, model.component)
+    once = [values[:1] if size in ways else values for size, values in looped.items()]
     grid = [
         {**depth, **dict(zip(looped, values, strict=True)), **{size: int(value) for size, value in fixed.items()}}
-        for depth in _grid(depths, model.component)
-        for values in product(*looped.values())
+        for depth, several in ((first, [*looped.values()]), *((depth, once) for depth in others))
+        for values in product(*several)
     ]
     places = tuple(
         SamplingRegion(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid
@@ -264,6 +270,15 @@ def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol,
         raise WitnessError(f"{formula.id} is not affine in its depths, so two values of each do not determine it")
     if new_tokens(formula) and Poly(formula.expanded, N_new).degree() > 2:
         raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three values of it do not determine it")
+
+
+def _separate(formula: Formula, depths: set[Symbol], ways: set[Symbol]) -> None:
+    """Raise WitnessError if a row, or its number of copies, depends both on depths and on residual streams."""
+    for count, line in formula.root.leaves():
+        for term in line.terms:
+            for expr in (count, Mul(*term.factors)):
+                if expr.free_symbols & ways and expr.xreplace(dict(formula.relations)).free_symbols & depths:
+                    raise WitnessError(f"{formula.id}: {line.path} depends both on depths and on residual streams")
 
 
 def _unrounded(expr: Expr) -> Expr:
