@@ -59,9 +59,7 @@ from .bases.biased import Biased
 from .bases.local_global import LocalGlobal
 from .bases.stacked import Stack, run_stacks
 
-LAYERS = ReusingLayers(
-    {LOCAL: L_local, GLOBAL: L_global}, (LOCAL,) * 4 + (GLOBAL,), Field(("num_hidden_layers",), 35)
-)
+LAYERS = ReusingLayers({LOCAL: L_local, GLOBAL: L_global}, (LOCAL,) * 4 + (GLOBAL,), Field(("num_hidden_layers",), 35))
 PER_LAYER = {
     V_pli: Field(("vocab_size_per_layer_input",), 262144),
     E_pli: Field(("hidden_size_per_layer_input",), 256),

@@ -20,7 +20,7 @@ NONE: Mapping[str, Weight] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class AltUpBlock(Component):
-    """Alternating updates (AltUp), Baykal et al. 2023 [baykal2023], algorithm 1: the residual stream is N_alt times as
+    """Alternating updates (AltUp), Baykal et al. 2023 [baykal2023]: the residual stream is N_alt times as
     wide, but the layer runs on one of its N_alt parts only. A prediction of all parts precedes the layer: each is the
     old part plus a sum of all old parts with computed coefficients. A correction follows: the difference between the
     output of the layer and its prediction is added to each part, times 1 plus a computed coefficient. A router computes

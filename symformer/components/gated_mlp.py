@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sympy import Expr
+from sympy import Expr, fraction
 
+from ..language.notation.text import text
 from ..language.symbols import H
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
@@ -52,6 +53,10 @@ class GatedMLP(Component):
         named = {"silu": "SwiGLU", "relu": "ReGLU", "sigmoid": "GLU"}.get(self.activation)
         named = "GeGLU" if "gelu" in self.activation else named
         said = f"{named}, {plain}" if named else plain[0].upper() + plain[1:]
+        if self.sparsity is not None:
+            some, every = fraction(self.sparsity_share)
+            where = "" if every == 1 else f" In {text(some)} of the {text(every)} layers, the gate is sparse."
+            said += f"{where} {self.sparsity.about}"
         normalized = " Its hidden layer is normalized, Wang et al. 2022 [wang2022], section 2.1."
         return said + normalized if self.norm else said
 

@@ -11,8 +11,8 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianTopK(Component):
-    """A threshold that about k elements of each row exceed, You et al. 2025 [you2025], section 3.2: the mean of the
-    row plus a multiple of its standard deviation, as if the elements were normally distributed. The threshold is
+    """Statistical top-k, You et al. 2025 [you2025]: a threshold that about k elements of each row exceed, the mean of
+    the row plus a multiple of its standard deviation, as if the elements were normally distributed. The threshold is
     subtracted from every element, and negative differences become 0.
 
     No sorting is necessary, and every product with the sparse row is still computed.

@@ -15,8 +15,7 @@ from .rms_norm import RMSNorm
 
 @dataclass(frozen=True, kw_only=True)
 class Laurel(Component):
-    """A learned augmented residual connection of low rank (LAuReL), Menghani et al. 2024 [menghani2024], section 2.2:
-    x plus the normalized product of x with two matrices of rank R_lau.
+    """A learned augmented residual connection of low rank (LAuReL), Menghani et al. 2024 [menghani2024]: x plus the normalized product of x with two matrices of rank R_lau.
 
     >>> Laurel().params
     2*E*R_lau + E

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr
 
 from ..language.symbols import E_pli, L, V_pli
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
+from ..ledger.placement import Cut
 from .base import Component
 
 
@@ -28,6 +29,9 @@ class PerLayerEmbedding(Component):
 
     rows: Expr = V_pli
     norm: str = "rms"  # the function of the norm
+
+    def split(self, cut: Cut) -> PerLayerEmbedding:
+        return replace(self, rows=cut.rows(self.rows))
 
     def forward(self, ops: Operations, tokens: Tensor, x: Tensor) -> Tensor:
         width = L * E_pli

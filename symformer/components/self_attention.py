@@ -116,14 +116,15 @@ class SelfAttention(Component):
         if self.prompt:
             said += " Each token of a prompt, with its images, also attends to the later ones of the prompt."
         if self.joint_norm or self.head_norm or self.rotated_norm:
-            said += " Queries and keys are normalized, Henry et al. 2020 [henry2020], section 3"
+            what = "Queries are" if self.reused else "Queries and keys are"
+            said += f" {what} normalized, Henry et al. 2020 [henry2020], section 3"
             said += ", all heads together" if self.joint_norm else ", each head separately"
             said += ", after the rotation." if self.rotated_norm else "."
-        if self.value_norm:
+        if self.value_norm and not self.reused:
             said += " So are the values, without a scale."
         if self.reused:
             said += " The keys and values are those of the last layer with keys and values of its own whose attention "
-            said += "has the same window, Brandon et al. 2024 [brandon2024], section 3."
+            said += "has the same window, Brandon et al. 2024 [brandon2024]."
         if not self.value:
             said += " There is no value projection: the values are the projected keys, before their norm and rotation."
         if self.output_norm:
@@ -139,7 +140,8 @@ class SelfAttention(Component):
         if self.sinks:
             said += " Each head has a learned sink logit that takes part in the softmax"
             said += ", Xiao et al. 2023 [xiao2023], section 3.3."
-        return " ".join([said, *(part.about for part in (self.positions, self.distances) if part)])
+        turned = replace(self.positions, keys=not self.reused) if self.positions else None
+        return " ".join([said, *(part.about for part in (turned, self.distances) if part)])
 
     def split(self, cut: Cut) -> SelfAttention:
         return replace(self, heads=cut.share(self.heads), kv_heads=cut.share(self.kv_heads))

@@ -12,7 +12,6 @@ from ..language.errors import ConfigError, UnreadError
 from ..language.sizes import Numbers, format_value
 from ..language.symbols import L_glo_re, L_global, L_loc_re, L_local, L_sparse
 from .common_fields import Config
-from .config_fields import Field
 from .layers import Layers
 
 LOCAL, GLOBAL = "sliding_attention", "full_attention"
@@ -126,4 +125,4 @@ class SparseActivations:
 
     def write(self, option: Any) -> None:
         """Return the default list, which the fields of the layers replace."""
-        return None
+        return

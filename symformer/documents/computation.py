@@ -33,17 +33,26 @@ from ..language.notation.display_tree import (
 from ..language.notation.text import text
 from ..ledger.facts import (
     ATTENDING,
+    AVERAGED,
     CARRYING,
     EARLIER,
     ENDS,
     FIRST_VALUES,
+    GAUSSIAN_TOP_K,
     GENERAL,
     INTERPOLATED,
+    MAGNITUDE,
+    OTHER_STREAMS,
     POOLED,
     REST,
+    REUSED_KEYS,
+    REUSED_VALUES,
     ROTARY,
     SCATTERED,
     SHIFTED,
+    STREAM,
+    STREAMS,
+    SUBTRACTED,
     SUMMED,
     UNWINDOWED,
     WEIGHT_NORM,
@@ -77,6 +86,7 @@ _FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # names for tensors witho
 _FIXED = {"slopes": "β", "temperatures": "τ"}  # tables without weights, by their function
 _TABLES = {
     "tokens": "t",
+    "layers": "t",
     "positions": "i",
     "segments": "s",
     "distances": "d",
@@ -438,8 +448,9 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
-        if x.name.rpartition(".")[2] == FIRST_VALUES:
-            return "ν"
+        known = {FIRST_VALUES: "ν", REUSED_KEYS: "k", REUSED_VALUES: "v"}
+        if own := known.get(x.name.rpartition(".")[2]):
+            return own
         if any(each.function == SCATTERED and each.inputs[1].root is x for each in entries_of(self.scope)):
             return "m"  # the tokens of images
         first = next((each.root for each in read_by(self.scope)), None)
@@ -511,12 +522,16 @@ class _Computing:
                 if self._routed(entry.inputs[0]) and isinstance(rest[0], TensorName):  # a number for each expert
                     return Pointwise((first, replace(rest[0], index=_EXPERT)))
                 return _multiplied(entry, first, rest)
+            case OperationKind.ADD if entry.function == SUBTRACTED:
+                return Sum((first, Minus(rest[0])))
             case OperationKind.ADD if entry.function == INTERPOLATED:
                 return Applied("lerp", (first, *rest))
             case OperationKind.ADD:
                 return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))
             case OperationKind.ROTATE:
                 return Applied("rotate", (first, *rest))
+            case OperationKind.JOIN if entry.function == STREAMS:
+                return Applied("streams", (first, *rest))
             case OperationKind.JOIN if entry.function == SCATTERED:
                 return Applied("insert", (first, *rest))
             case OperationKind.JOIN if entry.function == WINDOWS:
@@ -530,6 +545,8 @@ class _Computing:
                 if layers is None or not isinstance(first, TensorName):
                     raise _UnknownError
                 return replace(first, index=tree(layers.count - entry.skipped))
+            case OperationKind.SELECT if entry.function in (STREAM, OTHER_STREAMS):
+                return Applied("first" if entry.function == STREAM else "others", (first,), Word("stream"))
             case OperationKind.SELECT if entry.function in ENDS:
                 return Applied(entry.function, (first,), tree(entry.output.shape[1]))
             case OperationKind.SELECT:
@@ -541,6 +558,10 @@ class _Computing:
                 return Applied("route", (first,), tree(entry.output.width))
             case OperationKind.COMBINE if entry.function == SUMMED:
                 return Applied("sum", (first,))
+            case OperationKind.COMBINE if entry.function == MAGNITUDE:
+                return Applied("magnitude", (first,))
+            case OperationKind.COMBINE if entry.function == AVERAGED:
+                return Applied("mean", (first,), Word("stream"))
             case OperationKind.COMBINE if entry.function == POOLED:
                 return Applied("pool", (first,))
             case OperationKind.COMBINE:
@@ -591,7 +612,9 @@ class _Computing:
         return Pointwise((_vector(lengths), FractionNode(weight, Applied("length", (weight,), Word("kernel")))))
 
     def _norm(self, entry: Entry, x: Tree) -> Tree:
-        stored = {weight.path.rpartition(".")[2] for weight in entry.weights}
+        stored = {weight.path.rpartition(".")[2] for weight in (*entry.weights, *entry.shared)}
+        if entry.function == GAUSSIAN_TOP_K:
+            return Applied("gaussian_topk", (x,))
         if entry.function not in _NORMS:
             raise _UnknownError
         about, divided = _NORMS[entry.function]

@@ -30,8 +30,11 @@ def scopes_of(part: object, path: str, ledger: Ledger, placed: bool = False) -> 
     if not kinds:
         scope = scope_of(part, path, ledger, placed)
         return [(path, scope)] if scope else []
-    every = dict(scopes_in(ledger.apart.root, ""))
-    found = []
+    every: dict[str, Scope] = {}
+    for where, scope in scopes_in(ledger.apart.root, ""):  # parts without a name have the path of the part around them
+        if where not in every or type(every[where].part) is not type(part):
+            every[where] = scope
+    found: list[tuple[str, Scope]] = []
     for kind in kinds:
         shared = kind.mixture.path if kind.mixture else ""
         own = shared.removesuffix(shared.rpartition(".")[0].rpartition(".")[2] + ".*") + kind.name

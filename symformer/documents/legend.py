@@ -288,6 +288,25 @@ ROWS = (
     ),
     LegendEntry("previous", _word("previous"), [Math(_X), " at the preceding position, and zeros at the first one"]),
     LegendEntry("sum", _word("sum"), ["the sum over the last axis"]),
+    LegendEntry(
+        "magnitude", _word("magnitude"), ["the square root of the mean of ", Math(_SQUARE), " over the last axis"]
+    ),
+    LegendEntry(
+        "gaussian_topk",
+        _word("gaussian_topk"),
+        [
+            *("in some layers, the larger of 0 and ", Math(_X), " minus a threshold: the mean plus a multiple of the "),
+            *("standard deviation of ", Math(_X), " over the last axis; in the others, ", Math(_X)),
+        ],
+    ),
+    LegendEntry("first_stream", _word("first", below=Word("stream")), ["the first of several residual streams"]),
+    LegendEntry("others_stream", _word("others", below=Word("stream")), ["all residual streams but the first"]),
+    LegendEntry("mean_stream", _word("mean", below=Word("stream")), ["the mean of several residual streams"]),
+    LegendEntry(
+        "streams",
+        _word("streams", _X, _A),
+        ["the residual stream ", Math(_X), " before the streams ", Math(_A), ", as one tensor with an axis for them"],
+    ),
     LegendEntry("first", _word("first"), ["the first positions of each sequence; their number is the subscript"]),
     LegendEntry("last", _word("last"), ["the last positions of each sequence; their number is the subscript"]),
     LegendEntry("rest", _word("rest"), ["every position but the first, which is the class token"]),
