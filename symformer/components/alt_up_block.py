@@ -36,7 +36,7 @@ class AltUpBlock(Component):
     constraints = (*LaurelBlock.constraints, AtMost(Integer(2), N_alt))
 
     layer: Component = field(default_factory=LaurelBlock)
-    per_layer: PerLayerInput = PerLayerInput()
+    per_layer: PerLayerInput = field(default_factory=PerLayerInput)
     norm: str = "rms"  # the function of the router's norm
     path: str = "altup"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sympy import Expr
 
@@ -15,7 +15,8 @@ from .rms_norm import RMSNorm
 
 @dataclass(frozen=True, kw_only=True)
 class Laurel(Component):
-    """A learned augmented residual connection of low rank (LAuReL), Menghani et al. 2024 [menghani2024]: x plus the normalized product of x with two matrices of rank R_lau.
+    """A learned augmented residual connection of low rank (LAuReL), Menghani et al. 2024 [menghani2024]: x plus the
+    normalized product of x with two matrices of rank R_lau.
 
     >>> Laurel().params
     2*E*R_lau + E
@@ -26,7 +27,7 @@ class Laurel(Component):
     shapes = "x[B,S,E] -> y[B,S,E]"
 
     rank: Expr = R_lau
-    norm: Component = RMSNorm()
+    norm: Component = field(default_factory=RMSNorm)
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         low = ops.linear("linear_left", x, self.rank, bias=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
@@ -23,7 +23,7 @@ class LaurelBlock(SandwichBlock):
 
     title = "Sandwich-norm block with a learned augmented residual"
 
-    laurel: Laurel = Laurel()
+    laurel: Laurel = field(default_factory=Laurel)
     laurel_name: str = "laurel"
 
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..language.symbols import E_pli
 from ..ledger.facts import Activation, Tensor
@@ -24,7 +24,7 @@ class PerLayerInput(Component):
     role = "block"
     shapes = "x[B,S,E], per_layer[B,S,E_pli] -> y[B,S,E]"
 
-    norm: Component = RMSNorm()
+    norm: Component = field(default_factory=RMSNorm)
     activation: Activation = "gelu_pytorch_tanh"
 
     def forward(self, ops: Operations, x: Tensor, per_layer: Tensor) -> Tensor:

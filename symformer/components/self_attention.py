@@ -218,7 +218,7 @@ class SelfAttention(Component):
         return q, k, v, gates
 
     def reusing(self, ops: Operations, x: Tensor, *angles: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """Return the queries of each head, with their norm and positions, and the keys and values of an earlier layer."""
+        """Return the queries of each head, with norm and positions, and the keys and values of an earlier layer."""
         q = ops.heads(
             ops.linear(self.query, x, self.heads * self.head_width, bias=self.bias), self.heads, self.head_width
         )

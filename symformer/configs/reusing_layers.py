@@ -1,4 +1,4 @@
-"""The layers of Gemma 3n: which have a sliding window, which reuse keys and values, and which have sparse activations."""
+"""The layers of Gemma 3n: which have a window, which reuse keys and values, and which have sparse activations."""
 
 from __future__ import annotations
 

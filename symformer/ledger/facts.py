@@ -271,7 +271,7 @@ class Scope:
         None  # repeated layers: their input, the input of each layer, and its output
     )
     handed: tuple[Tensor, ...] = ()  # further inputs of each repeated layer
-    # Whether its copies are side by side rather than in sequence; in repeated layers, the count is then the share of the
+    # Whether its copies are side by side rather than in sequence. Inside repeated layers, the count is the share of the
     # layers that have the part.
     parallel: bool = False
     distinct: Expr | None = None  # the number of repeated layers with their own weights; None: all
