@@ -35,6 +35,7 @@ from symformer.configs.kimi_layers import KimiLayers
 from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
 from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
+from symformer.configs.reusing_layers import ReusedKeysAndValues, ReusingLayers, SparseActivations
 from symformer.configs.rotary import ROPES, ROTARY
 from symformer.configs.shared_layers import SharedLayers
 from symformer.configs.sparse_attention_layers import IndexerLayers, ReusedKeys, SparseAttentionLayers
@@ -446,7 +447,7 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
         if isinstance(option, RotaryBase):
             other[option.name] = None
             continue
-        if isinstance(option, ReusedKeys):  # several fields, in the next test
+        if isinstance(option, ReusedKeys | ReusedKeysAndValues | SparseActivations):  # several fields, in the next test
             continue
         value = default[option.name]
         assert value == filled.get(option.name, option.default)
@@ -597,6 +598,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
         WindowedExpertLayers: 5,
         SharedLayers: 0,
         KimiLayers: 2,
+        ReusingLayers: 2,
     }  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind

@@ -49,7 +49,6 @@ from .base_architecture import (
     Field,
     Fields,
     Function,
-    OptionalNumberField,
     WitnessSpec,
     option,
     unknown,
@@ -86,6 +85,7 @@ class Gemma3n(LocalGlobal, Biased):
     scale = "none"
     rooted = True
     norm = RMSNorm(late=True)
+    logits = LMHead(capped=True)
     config = Fields(
         usual(
             {
@@ -94,7 +94,6 @@ class Gemma3n(LocalGlobal, Biased):
             }
         ),
         layers=LAYERS,
-        needs={},
         model_types=("gemma3n_text",),
         classes={"Gemma3nForCausalLM": {"head": "lm"}, "Gemma3nTextModel": {"head": "none"}},
         fixed={
@@ -104,6 +103,7 @@ class Gemma3n(LocalGlobal, Biased):
         apiece=(GLOBAL, LOCAL),
         inert=(
             *("altup_coef_clip", "altup_lr_multiplier", "rope_local_base_freq"),
+            "final_logit_softcapping",  # elementwise
             "query_pre_attn_scalar",  # not read by the class
         ),
     )
@@ -120,7 +120,6 @@ class Gemma3n(LocalGlobal, Biased):
     activation: Activation = option(Function("hidden_activation", "gelu_pytorch_tanh"))
     reused: bool = option(ReusedKeysAndValues(LAYERS))
     sparse: bool = option(SparseActivations(LAYERS))
-    capped_logits: bool = option(OptionalNumberField("final_logit_softcapping", 30.0))
 
     @property
     def constraints(self) -> tuple[Condition, ...]:  # type: ignore[override]  # depends on the options
@@ -160,10 +159,6 @@ class Gemma3n(LocalGlobal, Biased):
             Stack("local_reusing_layers", L_loc_re, self.layer_of(windowed, self.mlp)),
             Stack("global_reusing_layers", L_glo_re, self.layer_of(whole, self.mlp)),
         )
-
-    @property
-    def logits(self) -> LMHead:  # type: ignore[override]
-        return LMHead(capped=self.capped_logits)
 
     def contexts(self, ops: Operations, tokens: Tensor) -> tuple[tuple[Tensor, ...], ...]:
         own = super().contexts(ops, tokens)

@@ -1,0 +1,43 @@
+"""Gemma 3n."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import Computation, ModelCase, SmallConfig
+
+ROPES = {
+    "full_attention": {"rope_type": "default", "rope_theta": 1e6},
+    "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
+}
+LOCAL, GLOBAL = "sliding_attention", "full_attention"
+KINDS = [LOCAL, LOCAL, GLOBAL, LOCAL, GLOBAL]
+
+MODEL = ModelCase(
+    "gemma3n",
+    totals=(
+        # on meta; by hand 262400*2048 + 262144*30*256 + 30*256*2048 + 256 + 2*3*2048*2048 + 2048
+        # + 30*(2*2048*2048 + 256 + 3*2048*8192 + 2*64*2048 + 2*2048*256 + 4*2048 + 4*4*4 + 4*4 + 8*2048)
+        # + 20*(2*2048*512 + 256); published 5_439_438_272 in total, with 10*(2*2048*512 + 256) unused weights and
+        # 983_281_504 of the towers for images and sound
+        ("gemma-3n-e2b-text", {}, 4_435_182_688),
+        # on meta; by hand the same with 35 layers of 16384; published 7_849_978_192 in total, with
+        # 15*(2*2048*512 + 256) unused weights and the same towers
+        ("gemma-3n-e4b-text", {}, 6_835_235_568),
+    ),
+    config=SmallConfig(
+        "gemma3n_text",
+        {
+            **{"vocab_size": 29, "vocab_size_per_layer_input": 31, "hidden_size": 24, "intermediate_size": 7},
+            **{"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10, "sliding_window": 4},
+            **{"num_hidden_layers": 11, "layer_types": [GLOBAL, *2 * KINDS]},
+            **{"num_kv_shared_layers": 4, "activation_sparsity_pattern": [0.95, 0.5, *[0.0] * 8, 0.5]},
+            **{"hidden_size_per_layer_input": 13, "laurel_rank": 5, "altup_num_inputs": 3},
+        },
+        ("Gemma3nForCausalLM", "Gemma3nTextModel"),
+    ),
+    computation=Computation(
+        {"rope_parameters": ROPES, "num_kv_shared_layers": 0, "activation_sparsity_pattern": [0.0] * 11},
+        gelu="gelu_pytorch_tanh",
+    ),
+)
