@@ -152,6 +152,11 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
             given[f"θ_{KINDS[layers]}"] = angles(apart.get(KINDS[layers], width), rope["rope_theta"], LENGTH)
         if kind == "dinov3_vit":
             given["θ"] = image_angles(size["Z"] // size["Z_patch"], width, known.rope_theta)
+        given |= {
+            f"θ_{each}_reusing_layers": given[f"θ_{each}_layers"]
+            for each in ("local", "global")
+            if f"θ_{each}_layers" in given
+        }
         given["θ_first_layer"] = given["θ_dense_layers"] = given.get("θ_global_layers", given["θ"])
     lists = getattr(type(ours.component), "names", None)
     whose = Class(
@@ -171,6 +176,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         kinds=kinds_of(known),
         apart=case.apart,
     )
+    if kind == "gemma3n_text":
+        keep_reused(theirs, given)
     with torch.no_grad():
         expected = whose.watched(lambda: theirs(**inputs))
         found = Reader(whose, ours.component.ledger.apart.root, "", given).run()
@@ -179,6 +186,19 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     theirs_out = getattr(expected, output.get(kind, "logits"))
     assert_same(found, theirs_out.flatten(2).transpose(1, 2) if theirs_out.dim() == 4 else theirs_out)  # an image
     assert len(whose.compared) > 4, whose.compared
+
+
+def keep_reused(theirs: Any, given: dict[str, Tensor]) -> None:
+    """Keep the keys and values that layers of each kind reuse, by the names in our lines."""
+
+    def keep(module: Any, inputs: Any, facts: Mapping[str, Any]) -> None:
+        kind = KINDS[module.layer_type].removesuffix("_layers")
+        for letter, x in zip("kv", facts["shared_kv_states"][module.layer_type], strict=True):
+            given[f"{kind}_reusing_layers.{letter}"] = given[letter] = x
+
+    for layer in theirs.model.layers:
+        if layer.self_attn.is_kv_shared_layer:
+            layer.self_attn.register_forward_pre_hook(keep, with_kwargs=True)
 
 
 def assert_same(ours: Tensor, theirs: Tensor) -> None:
@@ -291,6 +311,9 @@ def kinds_of(config: Any) -> list[str]:
         kinds = ["global_layers" if each in config.global_attn_indexes else "local_layers" for each in places]
     if config.model_type == "modernbert":
         kinds[0] = "first_layer"
+    if config.model_type == "gemma3n_text":
+        first = len(kinds) - config.num_kv_shared_layers
+        kinds[first:] = [each.replace("_layers", "_reusing_layers") for each in kinds[first:]]
     if config.model_type == "smollm3":
         kinds = ["rope_layers" if each else "nope_layers" for each in config.no_rope_layers]
     if config.model_type == "llama4_text":

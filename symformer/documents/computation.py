@@ -291,13 +291,16 @@ class _Computing:
         self.named[id(after.root)] = TensorName(letter, index=tree(count))
 
     def _beside(self, x: Tensor) -> Tree:
-        """Return the name of another input of every layer; adds a line for it if necessary."""
-        shown = self._shown(x)
-        if isinstance(shown, TensorName):
-            return shown
-        self.named[id(x.root)] = name = self._fresh("β" if len(x.shape) == 4 else "m")
-        self.found.append(Assignment(name, shown, _shape(x)))
-        return name
+        """Return the name of another input of every layer; adds a line for it if necessary.
+
+        If each layer has its own part of it, the name has the index of the layer.
+        """
+        shown, own = self._shown(x), len(x.shape) < len(x.root.shape)
+        if not isinstance(shown, TensorName):
+            self.named[id(x.root)] = name = self._fresh("β" if len(x.shape) == 4 else "m")
+            self.found.append(Assignment(name, shown, _shape(x.root if own else x)))
+            shown = name
+        return replace(shown, index=_THIS) if own else shown
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -352,7 +355,7 @@ class _Computing:
             self.named[id(x)] = name = self._of_each_expert(name) if self._by_expert(x) else name
             uses = self.uses[id(x)]
             shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
-            shape = x.shape if self._slides(uses[0][0]) else shape
+            shape = x.shape if self._slides(uses[0][0]) or _apart(uses[0][0], uses[0][2]) else shape
             self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
             return
         names: list[Tree] = []
@@ -398,6 +401,8 @@ class _Computing:
         if self._routed(x):
             return "w", False
         for item, position, view in self.uses.get(id(x), []):
+            if _apart(item, view):
+                return "ε", False
             piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
@@ -566,6 +571,8 @@ class _Computing:
                 return Applied("pool", (first,))
             case OperationKind.COMBINE:
                 return Total(_EXPERT, Product((_of_expert(rest[0]), first)) if rest else first)
+            case OperationKind.MATCH if len(entry.output.shape) == 4:
+                return Applied("mix", (first, *rest), Word("stream"))
             case OperationKind.MATCH | OperationKind.PRODUCT:
                 return Product((first, Transposed(rest[0])))
             case OperationKind.CHOOSE:
@@ -624,7 +631,8 @@ class _Computing:
         mean = Applied("mean", (x,), which)
         shown: Tree = FractionNode(Sum((x, Minus(mean))) if about else x, Applied(divided, (x,), which))
         own = entry.path.rpartition(".")[2]
-        below = "" if own == self.scope.name.rpartition(".")[2] or not self.scope.name else own
+        alone = not self.scope.name and len({_module(each.path) for each in weights_of(self.scope)}) < 2
+        below = "" if own == self.scope.name.rpartition(".")[2] or alone else own
         if "weight" in stored:
             w = TensorName("w", below)
             shown = Pointwise((shown, Sum((Number(1), w)) if entry.function.endswith("_offset") else w))
@@ -644,6 +652,11 @@ class _Computing:
                 self._called(entry.output)[0] or entry.path.rpartition(".")[2]
             )  # rows of a larger matrix
         return TensorName(letter, called.removesuffix("*"), which)
+
+
+def _apart(item: Item, view: Tensor) -> bool:
+    """Return True if each of several layers reads its own part of a tensor."""
+    return isinstance(item, Scope) and item.loop is not None and len(view.shape) < len(view.root.shape)
 
 
 def _decay(entry: Entry, step: Tree) -> tuple[Tree, Tree, tuple[Tree, ...]]:

@@ -166,6 +166,9 @@ ROWS = (
         ["for each query, 0 for the keys that an earlier layer has chosen, and minus infinity for all other keys"],
     ),
     LegendEntry("ν", TensorName("ν"), ["the values ", Math(TensorName("v")), " of the first layer"]),
+    LegendEntry("k", TensorName("k"), ["the keys of an earlier layer with the same window"]),
+    LegendEntry("v", TensorName("v"), ["the values of an earlier layer with the same window"]),
+    LegendEntry("ε_n", _at("ε", _N), ["the part of ", Math(TensorName("ε")), " that belongs to layer ", Math(_N)]),
     LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
     LegendEntry("τ", TensorName("τ"), ["a factor for each query, which grows with the logarithm of its position"]),
     LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
@@ -301,6 +304,11 @@ ROWS = (
     ),
     LegendEntry("first_stream", _word("first", below=Word("stream")), ["the first of several residual streams"]),
     LegendEntry("others_stream", _word("others", below=Word("stream")), ["all residual streams but the first"]),
+    LegendEntry(
+        "mix_stream",
+        _word("mix", _X, _A, below=Word("stream")),
+        ["for each token and each row of ", Math(_A), ", the sum of the residual streams ", Math(_X), " times the row"],
+    ),
     LegendEntry("mean_stream", _word("mean", below=Word("stream")), ["the mean of several residual streams"]),
     LegendEntry(
         "streams",

@@ -13,6 +13,22 @@ ROPES = {
 LOCAL, GLOBAL = "sliding_attention", "full_attention"
 KINDS = [LOCAL, LOCAL, GLOBAL, LOCAL, GLOBAL]
 
+# The factors of constants, in order: the rows and the projections of the embeddings per layer, and their sum; in each
+# layer, the router's input before and after the layer, and the sum of attention and the learned residual.
+FACTORS = {"": (13**0.5, 24**-0.5, 2**-0.5)}
+FACTORS |= {
+    f"{kind}_layers.*": (1 / 24, 2**-0.5, 1 / 24) for kind in ("local", "global", "local_reusing", "global_reusing")
+}
+APART = ("embed_tokens", *(f"altup_{name}projections.{place}" for name in ("", "unembed_") for place in (0, 1)))
+USUAL: dict[str, Any] = {
+    **{"gelu": "gelu_pytorch_tanh", "cap": 30.0, "apart": APART, "factors": FACTORS},
+    "words": {
+        **{"first_stream": "first_stream", "others_stream": "other_streams", "mix_stream": "mixed_streams"},
+        **{"streams": "joined_streams", "mean_stream": "mean_of_streams", "magnitude": "magnitude"},
+        "gaussian_topk": "gaussian_top_k",
+    },
+}
+
 MODEL = ModelCase(
     "gemma3n",
     totals=(
@@ -36,8 +52,10 @@ MODEL = ModelCase(
         },
         ("Gemma3nForCausalLM", "Gemma3nTextModel"),
     ),
-    computation=Computation(
-        {"rope_parameters": ROPES, "num_kv_shared_layers": 0, "activation_sparsity_pattern": [0.0] * 11},
-        gelu="gelu_pytorch_tanh",
-    ),
+    computation=Computation({"rope_parameters": ROPES, "activation_sparsity_pattern": [0.0] * 11}, **USUAL),
+    options={
+        "gemma 3n with sparse activations": Computation(
+            {"rope_parameters": ROPES, "activation_sparsity_pattern": [0.8] * 11, "num_kv_shared_layers": 0}, **USUAL
+        ),
+    },
 )
