@@ -128,8 +128,8 @@ HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings
 INDEXER = {"index_n_heads": 3, "index_head_dim": 6, "index_topk": 5}
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
-GEMMA3N = Gemma3nTextConfig(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
-                            num_hidden_layers=5, num_kv_shared_layers=0, attention_bias=True, laurel_rank=5,
+GEMMA3N = Gemma3nTextConfig(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4,
+                            head_dim=6, num_hidden_layers=5, num_kv_shared_layers=0, attention_bias=True, laurel_rank=5,
                             hidden_size_per_layer_input=9, altup_num_inputs=3, vocab_size=29,
                             vocab_size_per_layer_input=23, attn_implementation="eager")  # fmt: skip
 PER_LAYER = ("per_layer_input_gate", "per_layer_projection", "post_per_layer_input_norm")
