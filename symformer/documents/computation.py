@@ -544,7 +544,11 @@ class _Computing:
             case OperationKind.JOIN if entry.function == UNWINDOWED:
                 return Applied("square", (first,))
             case OperationKind.JOIN:
-                return Listed((first, *rest), rows=entry.function == "tokens")
+                rows = entry.function == "tokens"
+                joined = [
+                    each.items if isinstance(each, Listed) and each.rows == rows else (each,) for each in (first, *rest)
+                ]
+                return Listed(tuple(item for items in joined for item in items), rows)
             case OperationKind.SELECT if entry.function == EARLIER:
                 layers = self.parts.get(id(entry.inputs[0].root))
                 if layers is None or not isinstance(first, TensorName):
