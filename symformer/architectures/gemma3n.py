@@ -110,9 +110,7 @@ class Gemma3n(LocalGlobal, Biased):
     witness = WitnessSpec("Gemma3nText", conditions=HEADS_DIVIDE, activation_refusal=unknown("its residual streams"))
     variants = (
         {},
-        {"reused": False, "sparse": False},
-        {"attention_bias": True},
-        {"tied": False},
+        {"reused": False, "sparse": False, "attention_bias": True, "tied": False},
         {"head": "none"},
     )
 

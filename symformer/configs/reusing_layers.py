@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +80,11 @@ class ReusingLayers(Layers):
     def order(self, numbers: Mapping[Symbol, int]) -> list[Symbol]:
         """Return the size that counts each layer, in the order that `write` gives them."""
         return [size for size in (L_local, L_global, L_loc_re, L_glo_re) for _ in range(numbers.get(size, 0))]
+
+    def tested(self, sizes: Collection[Symbol]) -> tuple[Numbers, ...]:
+        """Return small numbers of layers, of which one changes at a time."""
+        first = {size: place for place, size in enumerate(sorted(sizes, key=str), 1)}
+        return (first, *({**first, size: len(first) + 1} for size in first))
 
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """Return the lists, one kind after another."""
