@@ -58,6 +58,7 @@ SIZES = {
         "L_single": 92,
     },
     **{"E_joint": 93, "E_pool": 94, "R_w": 95, "R_a": 97, "R_v": 98, "R_g": 99, "G_near": 101},
+    **{"V_pli": 1536, "E_pli": 104, "R_lau": 105, "N_alt": 106, "L_loc_re": 107, "L_glo_re": 109, "L_sparse": 110},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 OWN = {
@@ -291,8 +292,10 @@ def test_more_ranks_never_increase_the_cost_of_a_rank(name: str) -> None:
                 assert there(answer.formula) <= base, f"{answer} grows with {ranks}"
                 compared += 1
     # Sharding of a table of distances (UMT5 has one in each layer) or of a scan is refused, and so are pipeline stages
-    # for shared or several kinds of layers. OLMo 3 also has windows, and norms over all heads.
-    hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba", "zamba2", "rwkv7", *DELTA_RULES), 1)
+    # for shared or several kinds of layers. OLMo 3 also has windows, and norms over all heads, and Gemma 3n a norm of sharded activations.
+    hybrids = dict.fromkeys(
+        ("nemotron-h", "bamba", "granitemoehybrid", "jamba", "zamba2", "rwkv7", "gemma3n", *DELTA_RULES), 1
+    )
     assert compared > {"t5": 1, "mt5": 1, "umt5": -1, "olmo3": -1, **hybrids}.get(name, 10)
 
 
