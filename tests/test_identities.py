@@ -292,7 +292,8 @@ def test_more_ranks_never_increase_the_cost_of_a_rank(name: str) -> None:
                 assert there(answer.formula) <= base, f"{answer} grows with {ranks}"
                 compared += 1
     # Sharding of a table of distances (UMT5 has one in each layer) or of a scan is refused, and so are pipeline stages
-    # for shared or several kinds of layers. OLMo 3 also has windows, and norms over all heads, and Gemma 3n a norm of sharded activations.
+    # for shared or several kinds of layers. OLMo 3 also has windows, and norms over all heads. Gemma 3n has thresholds
+    # of sharded rows.
     hybrids = dict.fromkeys(
         ("nemotron-h", "bamba", "granitemoehybrid", "jamba", "zamba2", "rwkv7", "gemma3n", *DELTA_RULES), 1
     )
