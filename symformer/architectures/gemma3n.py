@@ -20,7 +20,7 @@ from ..components import (
     SelfAttention,
     StreamProjection,
 )
-from ..configs.reusing_layers import GLOBAL, LOCAL, ReusedKeysAndValues, ReusingLayers, SparseActivations
+from ..configs.reusing_layers import GLOBAL, KINDS, LOCAL, ReusedKeysAndValues, ReusingLayers, SparseActivations
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import (
     A,
@@ -32,9 +32,7 @@ from ..language.symbols import (
     H,
     L,
     L_glo_re,
-    L_global,
     L_loc_re,
-    L_local,
     L_sparse,
     N_alt,
     R_lau,
@@ -58,7 +56,7 @@ from .bases.biased import Biased
 from .bases.local_global import LocalGlobal
 from .bases.stacked import Stack, run_stacks
 
-LAYERS = ReusingLayers({LOCAL: L_local, GLOBAL: L_global}, (LOCAL,) * 4 + (GLOBAL,), Field(("num_hidden_layers",), 35))
+LAYERS = ReusingLayers(KINDS, (LOCAL,) * 4 + (GLOBAL,), Field(("num_hidden_layers",), 35))
 PER_LAYER = {
     V_pli: Field(("vocab_size_per_layer_input",), 262144),
     E_pli: Field(("hidden_size_per_layer_input",), 256),

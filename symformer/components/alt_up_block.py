@@ -27,7 +27,7 @@ class AltUpBlock(Component):
     the coefficients from the active part. At the end, the layer's embedding of the token is added to all other parts.
 
     >>> AltUpBlock().params
-    4*E**2 + 3*E*H + N_alt**3 + 2*E*R_lau + 2*E*E_pli + E*N_alt + N_alt**2 + 12*E
+    N_alt**3 + 4*E**2 + 2*E*E_pli + 3*E*H + 2*E*R_lau + E*N_alt + N_alt**2 + 12*E
     """
 
     title = "Block with alternating updates"

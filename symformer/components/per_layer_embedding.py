@@ -20,7 +20,7 @@ class PerLayerEmbedding(Component):
     table does not need to be in the memory of the accelerator.
 
     >>> PerLayerEmbedding().params
-    V_pli*L*E_pli + L*E*E_pli + E_pli
+    L*V_pli*E_pli + L*E*E_pli + E_pli
     """
 
     title = "Per-layer embeddings"

@@ -20,13 +20,17 @@ USUAL_SHARED, USUAL_SPARSE = 15, 10  # layers, if the config does not state them
 SHARE = 0.95  # of the activations of a sparse layer, those that become 0
 
 
+REUSING = "reusing "  # the prefix of the kinds of layers that reuse keys and values
+OWN = {LOCAL: L_local, GLOBAL: L_global}
+KINDS = {**OWN, f"{REUSING}{LOCAL}": L_loc_re, f"{REUSING}{GLOBAL}": L_glo_re, SPARSE: L_sparse}
+
+
 @dataclass(frozen=True)
 class ReusingLayers(Layers):
     """A list of layers with a window and without one, the number of layers that reuse the keys and values of earlier
     layers, which are the last ones, and a list with a number above 0 for each layer with sparse activations.
 
-    >>> kinds = {"sliding_attention": L_local, "full_attention": L_global}
-    >>> layers = ReusingLayers(kinds, (LOCAL,) * 4 + (GLOBAL,), Field(("num_hidden_layers",), 35))
+    >>> layers = ReusingLayers(KINDS, (LOCAL,) * 4 + (GLOBAL,), Field(("num_hidden_layers",), 35))
     >>> layers.read({})
     {L_local: 16, L_global: 4, L_loc_re: 12, L_glo_re: 3, L_sparse: 10}
     >>> layers.read({"num_hidden_layers": 7, "num_kv_shared_layers": 0})
@@ -39,7 +43,7 @@ class ReusingLayers(Layers):
 
     def read(self, config: Config) -> Numbers:
         """Return the number of layers of each kind. Raises ConfigError."""
-        numbers = super().read(config)
+        numbers = Layers(OWN, self.pattern, self.depth, self.name).read(config)
         depth, shared, sparse = self.listable(config), self.shared(config), sum(self.sparse(config))
         if shared:
             kinds = self.listed(config) or [self.pattern[layer % len(self.pattern)] for layer in range(depth)]
@@ -53,6 +57,13 @@ class ReusingLayers(Layers):
             numbers = {L_local: own.count(LOCAL), L_global: own.count(GLOBAL)}
             numbers |= {L_loc_re: reusing.count(LOCAL), L_glo_re: reusing.count(GLOBAL)}
         return {**numbers, L_sparse: sparse} if sparse else numbers
+
+    def place_of(self, kind: str) -> tuple[str, str, str]:
+        if kind == SPARSE:
+            return SPARSE, "", "its numbers above 0"
+        if kind in OWN:
+            return self.name, "", f"{kind}, without the layers that reuse keys and values"
+        return SHARED, "", f"those of the kind {kind.removeprefix(REUSING)}"
 
     def shared(self, config: Config) -> int:
         """Return the number of layers that reuse keys and values. Raises ConfigError."""
