@@ -190,6 +190,9 @@ class Reader:
             found = found.permute(2, 0, 1)[None]
         elif len(sizes) == 3 and [*found.shape] == sizes[1:] and sizes[0] == 1:  # a table that all sequences share
             found = found[None]
+        if len(sizes) == 4 and found.dim() == 4 and found.shape[1] * found.shape[3] == sizes[2] * sizes[3] != 0:
+            same = [*found.shape] == sizes  # or heads in groups
+            found = found if same else found.transpose(1, 2).flatten(2).unflatten(2, (sizes[2], sizes[3]))
         if len(sizes) == 3 and found.dim() == 4 and found.shape[1] * found.shape[3] == sizes[2]:
             found = found.transpose(1, 2).flatten(2)
         if len(sizes) > len(axes):
@@ -287,7 +290,7 @@ class Reader:
         if name == "softmax":
             return self.softmax(shown)
         arguments = [self.of(each) for each in shown.arguments]
-        if name == "rotate" and arguments[0].dim() == 3:
+        if name == "rotate" and shown.below is None and arguments[0].dim() == 3:
             head = self.head or arguments[1].shape[-1]  # if the scale is a number, the whole head rotates
             if arguments[0].shape[-1] > head:  # all heads of a projection whose result has no line
                 arguments[0] = arguments[0].unflatten(2, (-1, head)).transpose(1, 2)
@@ -340,6 +343,11 @@ class Reader:
             if below.startswith("chunk"):
                 places = torch.arange(scores.shape[-1])
                 unseen = (places[:, None] // window != places // window) | (back < 0)
+            if groups := shown.below.arguments[1:]:  # further keys, one for each group of tokens
+                length = scores.shape[-2]
+                complete = (torch.arange(length)[:, None] + 1) // self.size(value(groups[0]))
+                later = torch.arange(scores.shape[-1] - length) >= complete
+                unseen = torch.cat((unseen[:, :length], later), -1)
         scores = scores.masked_fill(unseen, float("-inf"))
         for each in sinks:
             sink = self.of(each)[None, :, None, None].expand(*scores.shape[:3], 1)
@@ -400,6 +408,8 @@ def joined(pieces: Sequence[Tensor], rows: bool) -> Tensor:
     """Concatenate tensors side by side or one below the other, broadcasting those that all heads share."""
     *before, other = pieces
     first = before[0] if len(before) == 1 else joined(before, rows)
+    if rows and first.dim() == other.dim() == 4:  # keys
+        return torch.cat((first, other), -2)
     if rows:
         first = first.reshape(len(first) if first.dim() == 3 else 1, -1, other.shape[-1])
         return torch.cat((first.expand(len(other), -1, -1), other), -2)

@@ -43,6 +43,14 @@ from transformers import (
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
 from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.deepseek_v4.modeling_deepseek_v4 import (
+    DeepseekV4Attention,
+    DeepseekV4CSACompressor,
+    DeepseekV4HCACompressor,
+    DeepseekV4HyperConnection,
+    DeepseekV4HyperHead,
+    DeepseekV4Indexer,
+)
 from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Indexer
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
@@ -80,7 +88,17 @@ from symformer.witness.models.palm import ParallelLayer
 from symformer.witness.models.rwkv7 import ChannelMixing, TimeMixing
 
 from .oracle import distinct
-from .test_components import adaptive, disentangled, joint, per_layer_embedding, single_stream
+from .test_components import (
+    COMPRESSED,
+    V4,
+    adaptive,
+    disentangled,
+    joint,
+    per_layer_embedding,
+    single_stream,
+    with_streams,
+    without_indexer,
+)
 
 B, S, S_ENC = 2, 11, 13
 LLAMA = LlamaConfig(
@@ -207,6 +225,24 @@ def _indexer(module: Any, x: torch.Tensor) -> torch.Tensor:
     return torch.zeros(1, requires_grad=True) + keys.sum()
 
 
+def _compressor(module: Any, x: torch.Tensor) -> Any:
+    return module(x, torch.zeros(B, S, 8), torch.arange(S).expand(B, -1), None, 0)
+
+
+def _compressed_indexer(module: Any, x: torch.Tensor) -> torch.Tensor:
+    """Return a tensor with a gradient, because the choice of keys has none."""
+    return torch.zeros(1, requires_grad=True) + _compressor(module, x).sum()
+
+
+def _compressed(module: Any, x: torch.Tensor) -> Any:
+    angles = (torch.zeros(1, S, 2), torch.zeros(1, S, 2))
+    return module(x, {"main": angles, "compress": angles}, torch.arange(S).expand(B, -1), torch.zeros(B, 1, S, S))
+
+
+def _streams(module: Any, x: torch.Tensor) -> Any:
+    return module(x[:, :, None].expand(-1, -1, 4, -1).contiguous())
+
+
 def _gemma2(module: Any, x: torch.Tensor) -> Any:
     return module(x, position_embeddings=(torch.zeros(1, S, 6), torch.zeros(1, S, 6)), attention_mask=_mask())
 
@@ -314,6 +350,20 @@ CASES = [
          lambda: DeepseekV3Attention(DEEPSEEK, 0), _latent),
     Case("lightning-indexer", {"E": 24, "R_q": 8, "D_rope": 4, "A_idx": 3, "D_idx": 6},
          lambda: DeepseekV32Indexer(SPARSE, 0), _indexer),
+    # one or three of 11 tokens are not in a complete group
+    Case("token-compressor", {"E": 24, "D": 10, "C_hca": 5}, lambda: DeepseekV4HCACompressor(V4), _compressor),
+    Case("token-compressor", {"E": 24, "D": 10, "C_hca": 4}, lambda: without_indexer(DeepseekV4CSACompressor(V4)),
+         _compressor, {"overlapping": True}),
+    Case("compressed-indexer", {"E": 24, "R_q": 8, "A_idx": 13, "D_idx": 14, "C_csa": 4},
+         lambda: DeepseekV4Indexer(V4), _compressed_indexer),
+    Case("compressed-attention", COMPRESSED, lambda: DeepseekV4Attention(V4, 0), _compressed, {"keys": "window"}),
+    Case("compressed-attention", {**COMPRESSED, "C_hca": 5}, lambda: DeepseekV4Attention(V4, 2), _compressed,
+         {"keys": "heavy"}),
+    Case("compressed-attention", {**COMPRESSED, "A_idx": 13, "D_idx": 14, "C_csa": 4},
+         lambda: DeepseekV4Attention(V4, 1), _compressed),
+    Case("hyper-connection", {"E": 24, "N_hc": 4}, lambda: DeepseekV4HyperConnection(V4), _streams),
+    Case("hyper-head", {"E": 24, "N_hc": 4}, lambda: DeepseekV4HyperHead(V4), _streams),
+    Case("hyper-connected-block", {"E": 24, "N_hc": 4, "A": 3, "H": 7}, with_streams, _streams),
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, lambda: Gemma2DecoderLayer(GEMMA2, 0), _gemma2),
     Case("expert-sandwich-block", {"E": 24, "H": 7, "A": 4, "X": 5, "K": 3, "M": 9},
          lambda: Gemma4TextDecoderLayer(GEMMA4, 0), _gemma4),

@@ -23,6 +23,7 @@ from transformers import (
     CLIPVisionConfig,
     DebertaV2Config,
     DeepseekV3Config,
+    DeepseekV4Config,
     DeepseekV32Config,
     Dinov2Config,
     Gemma2Config,
@@ -53,6 +54,15 @@ from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionMode
 from transformers.models.cohere.modeling_cohere import CohereLayerNorm
 from transformers.models.deberta_v2.modeling_deberta_v2 import DebertaV2Attention
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.deepseek_v4.modeling_deepseek_v4 import (
+    DeepseekV4Attention,
+    DeepseekV4CSACompressor,
+    DeepseekV4DecoderLayer,
+    DeepseekV4HCACompressor,
+    DeepseekV4HyperConnection,
+    DeepseekV4HyperHead,
+    DeepseekV4Indexer,
+)
 from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Indexer
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer, Dinov2LayerScale
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
@@ -126,6 +136,15 @@ SAM = SamVisionConfig(image_size=50, patch_size=10, hidden_size=24, num_attentio
 PALIGEMMA = PaliGemmaConfig(vision_config={"hidden_size": 22, "num_attention_heads": 11}, projection_dim=24)
 HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=6)
 INDEXER = {"index_n_heads": 3, "index_head_dim": 6, "index_topk": 5}
+V4 = DeepseekV4Config(
+    **{"hidden_size": 24, "num_attention_heads": 6, "head_dim": 10, "partial_rotary_factor": 0.4, "q_lora_rank": 8},
+    **{"o_groups": 3, "o_lora_rank": 7, "index_n_heads": 13, "index_head_dim": 14, "index_topk": 1, "hc_mult": 4},
+    **{"n_routed_experts": 9, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "num_hidden_layers": 3},
+    layer_types=["sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention"],
+    compress_rates={"compressed_sparse_attention": 4, "heavily_compressed_attention": 5},
+    attn_implementation="eager",
+)
+COMPRESSED = {"E": 24, "A": 6, "D": 10, "R_q": 8, "G_out": 3, "R_out": 7}
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
 GEMMA3N = Gemma3nTextConfig(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4,
@@ -229,6 +248,24 @@ CASES = [
     # queries 8*3*6, keys 24*6 and a norm of 2*6, weights 24*3
     Case("lightning-indexer", {"E": 24, "R_q": 8, "A_idx": 3, "D_idx": 6}, 372,
          lambda: DeepseekV32Indexer(DeepseekV32Config(**DEEPSEEK, q_lora_rank=8, **INDEXER), 0)),
+    # two projections 24*10 each, a bias of 5*10, a norm of 10; or twice as wide, for two groups of tokens
+    Case("token-compressor", {"E": 24, "D": 10, "C_hca": 5}, 540, lambda: DeepseekV4HCACompressor(V4)),
+    Case("token-compressor", {"E": 24, "D": 10, "C_hca": 4}, 1_050,
+         lambda: without_indexer(DeepseekV4CSACompressor(V4)), {"overlapping": True}),
+    # queries 8*13*14, weights 24*13, two projections 24*28, a bias of 4*28, a norm of 14
+    Case("compressed-indexer", {"E": 24, "R_q": 8, "A_idx": 13, "D_idx": 14, "C_csa": 4}, 3_238,
+         lambda: DeepseekV4Indexer(V4)),
+    # queries 24*8 + 8 + 8*60, keys 24*10 + 10, output 60*7 + 24*21, sinks 6; a compressor; an indexer
+    Case("compressed-attention", COMPRESSED, 1_860, lambda: DeepseekV4Attention(V4, 0), {"keys": "window"}),
+    Case("compressed-attention", {**COMPRESSED, "C_hca": 5}, 2_400, lambda: DeepseekV4Attention(V4, 2),
+         {"keys": "heavy"}),
+    Case("compressed-attention", {**COMPRESSED, "A_idx": 13, "D_idx": 14, "C_csa": 4}, 6_148,
+         lambda: DeepseekV4Attention(V4, 1)),
+    # a matrix 24*96, 24 and 3; or 4*96, 4 and 1
+    Case("hyper-connection", {"E": 24, "N_hc": 4}, 2_331, lambda: DeepseekV4HyperConnection(V4)),
+    Case("hyper-head", {"E": 24, "N_hc": 4}, 389, lambda: DeepseekV4HyperHead(V4)),
+    # two hyper-connections, two norms of 24, attention 4*24*24 + 4*24, a gated MLP 3*24*7
+    Case("hyper-connected-block", {"E": 24, "N_hc": 4, "A": 3, "H": 7}, 7_614, lambda: with_streams()),  # noqa: PLW0108
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
     # seven norms of 24, attention and gated MLP as above, the router 24*5, and five experts of 3*24*9
@@ -383,6 +420,47 @@ def per_layer_embedding() -> nn.Module:
     """Return Gemma 3n's model with only its embeddings per layer."""
     others = ("embed_tokens", "layers", "norm", "altup_projections", "altup_unembed_projections")
     return _only(Gemma3nTextModel(GEMMA3N), *others)
+
+
+def without_indexer(compressor: nn.Module) -> nn.Module:
+    """Return a compressor whose indexer chooses the first key, without weights."""
+    compressor.indexer = FirstKey()
+    return compressor
+
+
+class FirstKey(nn.Module):
+    """The choice of the first key for every query."""
+
+    def forward(self, x: torch.Tensor, *others: object) -> torch.Tensor:
+        return torch.zeros(*x.shape[:2], 1, dtype=torch.long)
+
+
+class Attending(nn.Module):
+    """Attention with three heads as a sublayer of a layer of DeepSeek-V4."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (nn.Linear(24, 24) for _ in range(4))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, None]:
+        parts = (self.q_proj(x), self.k_proj(x), self.v_proj(x))
+        heads = (each.unflatten(-1, (3, 8)).transpose(1, 2) for each in parts)
+        y = nn.functional.scaled_dot_product_attention(*heads)
+        return self.o_proj(y.transpose(1, 2).flatten(2)), None
+
+
+class Network(LlamaMLP):
+    """Llama's feed-forward network as a sublayer of a layer of DeepSeek-V4."""
+
+    def forward(self, x: torch.Tensor, input_ids: None = None) -> torch.Tensor:
+        return super().forward(x)  # type: ignore[no-any-return]
+
+
+def with_streams() -> nn.Module:
+    """Return a layer of DeepSeek-V4 with other sublayers."""
+    layer = DeepseekV4DecoderLayer(V4, 0)
+    layer.self_attn, layer.mlp = Attending(), Network(LlamaConfig(**LLAMA))
+    return layer
 
 
 def _plain(layer: nn.Module) -> nn.Module:

@@ -35,6 +35,7 @@ from .words import (
     angles,
     by_group,
     chosen_keys,
+    compressed_words,
     delta_rule,
     distances,
     gathered,
@@ -68,6 +69,7 @@ KINDS = {
 }
 KINDS |= {"global": "global_layers", "mamba": "ssm_layers", "linear_attention": "ssm_layers", "mlp": "mlp_layers"}
 KINDS |= {"conv": "convolution_layers", "hybrid": "hybrid_layers"}
+KINDS |= {"compressed_sparse_attention": "csa_layers", "heavily_compressed_attention": "hca_layers"}
 GATED = ("qwen3_next", "qwen3_5_text", "qwen3_5_moe_text")  # gated attention
 LINEAR = (*GATED, "kimi_linear", "olmo_hybrid")  # linear attention in some layers
 CASES = {model_type: case.computation for model_type, case in TYPES.items()}
@@ -137,6 +139,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         said["insert"] = lambda x, m: x.masked_scatter((inputs["input_ids"] == 3)[..., None], m)
     if "K_idx" in size:
         said["choose_K_idx"] = chosen_keys(size["K_idx"])
+    if "C_csa" in size:
+        said |= compressed_words(known)
     if kind == "siglip":
         said["text_model.select"] = lambda x: x[:, -1]
     turned = {
@@ -146,6 +150,11 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     }
     for width in turned:
         ropes = getattr(known, "rope_parameters", None) or PLAIN
+        if kind == "deepseek_v4":
+            both = {"sliding_attention": ropes["main"]}
+            ropes = both | dict.fromkeys(
+                ("compressed_sparse_attention", "heavily_compressed_attention"), ropes["compress"]
+            )
         given["θ"] = angles(width, ropes.get("rope_theta", 1e4), LENGTH)
         for layers, rope in ropes.items() if "rope_theta" not in ropes else ():
             apart = {"local_layers": size["D"], "global_layers": size["D_global"]} if "D_global" in size else {}

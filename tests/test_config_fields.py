@@ -27,6 +27,7 @@ from symformer.architectures import architecture_class, names
 from symformer.components.base import Component
 from symformer.configs import sections
 from symformer.configs.common_fields import FIXED, INERT
+from symformer.configs.compressed_layers import CompressedLayers, SlidingLayers
 from symformer.configs.config_fields import Choice, Derived, OptionalNumberField, RotaryBase
 from symformer.configs.dense_first_layers import DenseFirstLayers
 from symformer.configs.indexed_layers import IndexedLayers
@@ -157,14 +158,15 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
                     caches = [output.past_key_values.self_attention_cache, output.past_key_values.cross_attention_cache]
                 else:
                     model.eval()(tokens, use_cache=True, **images, **dict.fromkeys(takes, caches[0]))
-            found["cache"] = sum(
-                tensor.numel() * tensor.element_size()
+            stored = {
+                id(tensor): tensor.numel() * tensor.element_size()
                 for cache in caches
                 for layer in cache.layers  # keys and values of attention, or states by number
                 for each in vars(layer).values()
                 for tensor in (each.values() if isinstance(each, dict) else [each])
                 if isinstance(tensor, torch.Tensor) and tensor.is_floating_point()
-            )
+            }
+            found["cache"] = sum(stored.values())
     return found
 
 
@@ -451,7 +453,7 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
         if isinstance(option, RotaryBase):
             other[option.name] = None
             continue
-        if isinstance(option, ReusedKeys | ReusedKeysAndValues | SparseActivations):  # several fields, in the next test
+        if isinstance(option, ReusedKeys | SlidingLayers | ReusedKeysAndValues | SparseActivations):  # tested below
             continue
         value = default[option.name]
         assert value == filled.get(option.name, option.default)
@@ -603,6 +605,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
         SharedLayers: 0,
         KimiLayers: 2,
         ReusingLayers: 2,
+        CompressedLayers: 4,
     }  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:
         nothing -= not getattr(fields.layers, "places", "")  # without the list, all layers are of one kind

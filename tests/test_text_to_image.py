@@ -1,4 +1,4 @@
-"""FLUX.1 compared with diffusers' class: configs, products and refusals."""
+"""FLUX.1 and Stable Diffusion 3 compared with diffusers' classes: configs, products and refusals."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from symformer import SymformerError, architecture, from_config
+from symformer.architectures import architecture_class
 from symformer.witness.torch_session import built, silence
 
 FLUX = {
     **{"_class_name": "FluxTransformer2DModel", "_diffusers_version": "0.30.0", "patch_size": 2, "in_channels": 7},
     **{"out_channels": 5, "num_layers": 3, "num_single_layers": 4, "attention_head_dim": 12, "num_attention_heads": 6},
     **{"joint_attention_dim": 13, "pooled_projection_dim": 17, "guidance_embeds": True, "axes_dims_rope": [2, 4, 6]},
+}
+SD3 = {
+    **{"_class_name": "SD3Transformer2DModel", "_diffusers_version": "0.29.0", "sample_size": 14, "patch_size": 2},
+    **{"in_channels": 3, "out_channels": 5, "num_layers": 6, "attention_head_dim": 12, "num_attention_heads": 4},
+    **{"joint_attention_dim": 13, "pooled_projection_dim": 17, "caption_projection_dim": 48, "pos_embed_max_size": 10},
+    **{"dual_attention_layers": [0, 2], "qk_norm": "rms_norm"},
 }
 B, S_TXT, S_IMG = 8, 9, 11
 
@@ -30,17 +37,22 @@ def by_torch(config: dict[str, Any]) -> tuple[int, int]:
     at = model.config
     counter = FlopCounterMode(display=False)
     with silence(), torch.device("meta"), torch.no_grad(), sdpa_kernel(SDPBackend.MATH), counter:
-        guidance = [torch.zeros(B)] if at.guidance_embeds else []
         given = torch.zeros(B, S_TXT, at.joint_attention_dim), torch.zeros(B, at.pooled_projection_dim), torch.zeros(B)
-        image = torch.zeros(B, S_IMG, at.in_channels)
-        model(image, *given, torch.zeros(S_IMG, 3), torch.zeros(S_TXT, 3), *guidance)
+        if "sample_size" in at:
+            model(torch.zeros(B, at.in_channels, at.sample_size, at.sample_size), *given)
+        else:
+            guidance = [torch.zeros(B)] if at.guidance_embeds else []
+            image = torch.zeros(B, S_IMG, at.in_channels)
+            model(image, *given, torch.zeros(S_IMG, 3), torch.zeros(S_TXT, 3), *guidance)
     return sum(each.numel() for each in model.parameters()), counter.get_total_flops()
 
 
 def by_us(config: dict[str, Any], folder: Path) -> tuple[int, int]:
     (folder / "config.json").write_text(json.dumps(config), "utf-8")
     model = from_config(str(folder / "config.json"))
-    return model.params.value(), model.formula("flops").value(B=B, S_txt=S_TXT, S_img=S_IMG)
+    flops = model.formula("flops")
+    run = {"B": B, "S_txt": S_TXT} | ({"S_img": S_IMG} if config["_class_name"] == FLUX["_class_name"] else {})
+    return model.params.value(), flops.value(**run)
 
 
 MOVED: dict[str, tuple[Any, ...]] = {
@@ -71,6 +83,43 @@ def test_every_field_of_the_class_is_read(tmp_path: Path) -> None:
         assert by_us(config, tmp_path) == by_torch(config), config
 
 
+MOVED_SD3: dict[str, tuple[Any, ...]] = {
+    "sample_size": (16, 20),
+    "patch_size": (7,),
+    "in_channels": (4,),
+    "out_channels": (10,),
+    "num_layers": (4, 7),
+    "joint_attention_dim": (10,),
+    "pooled_projection_dim": (21,),
+    "pos_embed_max_size": (7,),
+    "dual_attention_layers": ([], [3], [4, 0, 1]),
+    "qk_norm": (None,),
+}
+
+
+def test_every_field_of_stable_diffusion_is_read(tmp_path: Path) -> None:
+    made = {name: value for name, value in SD3.items() if not name.startswith("_")}
+    written = json.loads(built(lambda: diffusers.SD3Transformer2DModel(**made)).to_json_string())
+    heads = {"attention_head_dim", "num_attention_heads", "caption_projection_dim"}
+    assert {name for name in written if not name.startswith("_")} == {*MOVED_SD3, *heads}
+    assert by_us(written, tmp_path) == by_torch(SD3)  # as written by the class
+    configs = [{**SD3, name: value} for name, values in MOVED_SD3.items() for value in values]
+    omitted = ("patch_size", "in_channels", "out_channels", "qk_norm", "dual_attention_layers", "pos_embed_max_size")
+    configs += [{field: value for field, value in SD3.items() if field != name} for name in omitted]
+    configs.append({**SD3, "attention_head_dim": 8, "num_attention_heads": 3, "caption_projection_dim": 24})
+    for config in configs:
+        assert by_us(config, tmp_path) == by_torch(config), config
+
+
+REFUSED_SD3 = [
+    ({"caption_projection_dim": 40}, "'caption_projection_dim' is 40 in the config, or by default; it should be"),
+    ({"pos_embed_max_size": 6}, "'pos_embed_max_size' is 6 in the config, or by default; it should be at least"),
+    ({"pos_embed_max_size": None}, "'pos_embed_max_size' is None in the config"),
+    ({"dual_attention_layers": [5]}, "'dual_attention_layers' is [5] in the config; it should list different layers"),
+    ({"dual_attention_layers": [1, 1]}, "'dual_attention_layers' is [1, 1] in the config"),
+    ({"out_channels": None}, "'out_channels' is null in the config"),  # the class then uses in_channels
+    ({"qk_norm": "layer_norm"}, "'qk_norm' is 'layer_norm' in the config; only None or 'rms_norm' is supported"),
+]
 REFUSED = [
     ({"attention_head_dim": 14}, "'axes_dims_rope' is [2, 4, 6] in the config; it should be three even numbers whose"),
     ({"axes_dims_rope": [3, 3, 6]}, "'axes_dims_rope' is [3, 3, 6] in the config"),
@@ -80,17 +129,17 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "sentence"), REFUSED)
-def test_unsupported_configs_are_not_read(fields: dict[str, Any], sentence: str) -> None:
+@pytest.mark.parametrize(
+    ("base", "fields", "sentence"),
+    [(FLUX, *each) for each in REFUSED] + [(SD3, *each) for each in REFUSED_SD3],
+)
+def test_unsupported_configs_are_not_read(base: dict[str, Any], fields: dict[str, Any], sentence: str) -> None:
     """They are refused, or left to the catalogue and to a trace, which count parameters only."""
-    config = {name: value for name, value in {**FLUX, **fields}.items() if name != "_class_name"}
+    config = {name: value for name, value in {**base, **fields}.items() if name != "_class_name"}
+    reader = architecture_class("flux" if base is FLUX else "sd3").fields
     with pytest.raises(SymformerError) as caught:
-        architecture_fields().read({**config, "architectures": ["FluxTransformer2DModel"]})
+        reader.read({**config, "architectures": [base["_class_name"]]})
     assert sentence in str(caught.value)
-
-
-def architecture_fields() -> Any:
-    return type(architecture("flux").component).fields
 
 
 def test_attention_is_over_both_sequences() -> None:

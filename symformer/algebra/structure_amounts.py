@@ -109,7 +109,7 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
     """
     names = [part.name for part in parts]
     roles = [part.role for part in parts if part.role != "tower"]
-    bias = label.endswith("bias") and entry.kind is not OperationKind.NORM
+    bias = label.endswith("bias") and not label.endswith("position_bias") and entry.kind is not OperationKind.NORM
     if entry.adapter:
         return "adapters"
     if where == AFTER:
@@ -126,7 +126,8 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
             merged = any(getattr(part, "output_norm", None) is not None for part in parts)
             name = entry.path.rpartition(".")[2]
             return "attention" if merged and name not in ("q_norm", "k_norm") else "query and key norms"
-        if entry.kind is OperationKind.PARAMETER and not bias and getattr(parts[-1], "sinks", False):
+        sinks = getattr(parts[-1], "sinks", False) or label.endswith(".sinks")
+        if entry.kind is OperationKind.PARAMETER and not bias and sinks:
             return "attention sinks"
         return "attention biases" if bias else "attention"
     if {"state-space mixer", "linear attention"} & {*roles} or any(

@@ -13,6 +13,7 @@ from sympy import fraction
 from ..components.base import Component
 from ..components.channel_mixing import ChannelMixing
 from ..components.chunked_scan import ChunkedScan
+from ..components.compressed_attention import CompressedAttention
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
 from ..components.gated_delta_net import GatedDeltaNet
@@ -26,6 +27,7 @@ from ..components.layer_norm import LayerNorm
 from ..components.lightning_indexer import LightningIndexer
 from ..components.mlp import MLP
 from ..components.moe import (
+    BIAS_OR_TABLE,
     SIGMOID_IN_GROUPS,
     SIGMOID_IN_GROUPS_MAYBE_DIVIDED,
     SIGMOID_OF_CHOSEN,
@@ -52,7 +54,7 @@ from ..language.symbols import D, E
 Phrases = dict[str, list[str]]  # by aspect
 ATTENTION = (
     *(SelfAttention, LatentAttention, ImageAttention, DisentangledAttention, RelativeAttention),
-    JointAttention,
+    *(JointAttention, CompressedAttention),
 )
 MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, TimeMixing, ShortConvolution)
 # A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
@@ -70,6 +72,7 @@ _ROUTING = {
     ),
     SIGMOID_WITH_BIAS: "expert weights from sigmoids, with a bias for the choice,",
     SIGMOID_WITH_EXPERT_BIAS: "expert weights from sigmoids, with a bias for the choice,",
+    BIAS_OR_TABLE: "expert weights from square roots of softplus, with a bias or a fixed table for the choice,",
     SPARSE_MIXER: "expert weights from SparseMixer, which chooses one expert after the other,",
 }
 OWN_ROUTING = "a rule of its own for the choice and the weights of experts"
@@ -113,6 +116,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
     ImageAttention: ("heads", "head_width", "side", "window", "bias", "relative"),
     JointAttention: ("heads", "head_width", "head_norm", "rotated", "image", "text_output"),
     LightningIndexer: ("heads", "head_width"),
+    CompressedAttention: ("heads", "keys"),
     CrossAttention: ("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale"),
     SelectiveScan: ("bias", "convolution_bias", "activation", "normalized", "norm_scale"),
     ChunkedScan: (*("bias", "convolution_bias", "activation", "normalized", "norm_first", "input_factor", "factors"),),
@@ -170,6 +174,14 @@ def mixer(part: Component) -> str:
             return (
                 "multi-head latent attention, which caches a latent of rank {R_kv} and a rotary key of width {D_rope},"
             )
+        case CompressedAttention(keys="window"):
+            return "attention with one key, which is also the value, within a window of {C_win} tokens"
+        case CompressedAttention():
+            size = "{C_csa}" if part.keys == "sparse" else "{C_hca}"
+            return (
+                "attention with one key, which is also the value, within a window of {C_win} tokens and to a "
+                f"compressed key for each group of {size} tokens"
+            )
         case DisentangledAttention():
             return "disentangled attention, with separate scores for tokens and distances,"
         case ImageAttention(window=None):
@@ -177,7 +189,7 @@ def mixer(part: Component) -> str:
         case ImageAttention():
             return f"self-attention within windows of {{{code(part.window)}}} by {{{code(part.window)}}} patches"
         case JointAttention():
-            return "attention over a text and an image together, with separate weights,"
+            return "joint attention of a text and an image with separate weights"
         case RelativeAttention():
             return "attention with keys for tokens and keys for distances"
         case SelectiveScan():
@@ -204,6 +216,9 @@ def mixer_details(part: Component) -> list[str]:
             found = ["a latent of rank {R_q} for the queries"] if part.query_latent else []
             found += ["an indexer that chooses {K_idx} keys for each query"] if part.indexer else []
             return [*found, *(["the keys that the indexer of an earlier layer has chosen"] if part.reused else [])]
+        case CompressedAttention():
+            found = ["a latent of rank {R_q} for the queries", "a grouped output projection of rank {R_out}"]
+            return [*found, *(["an indexer that chooses {K_idx} keys for each query"] if part.keys == "sparse" else [])]
         case SelectiveScan():
             scale = "" if part.norm_scale else " without scales"
             norms = [f"RMS norms{scale} of the step sizes and of both projections of the state"]

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from sympy import Add, Expr
 
 from ..components.base import Component
+from ..components.compressed_attention import CompressedAttention
 from ..components.convolutional_positions import ConvolutionalPositions
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
 from ..components.dropout import Dropout
 from ..components.gated_mlp import GatedMLP
+from ..components.hyper_connection import HyperConnection
 from ..components.identity import Identity
 from ..components.image_attention import ImageAttention
 from ..components.joint_attention import JointAttention
@@ -402,7 +404,7 @@ def _sublayers(kind: Scope) -> Iterator[Scope]:
         yield kind
         return
     for item in kind.items:
-        if isinstance(item, Scope):
+        if isinstance(item, Scope) and not isinstance(item.part, HyperConnection):
             yield from _sublayers(item) if _role(item.part) == "block" else (item,)
 
 
@@ -412,6 +414,7 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
     name = part.name if isinstance(part, Component) else ""
     said = {
         "pre-norm-block": "a norm before each sublayer (pre-norm)",
+        "hyper-connected-block": "a norm before each sublayer (pre-norm)",
         "layer-scale-block": "a norm before each sublayer (pre-norm)",
         "adaptive-block": "a norm before each sublayer (pre-norm)",
         "joint-block": "a norm before each sublayer (pre-norm)",
@@ -436,6 +439,8 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
     if any(isinstance(item, Scope) and isinstance(item.part, LaurelBlock) for item in kind.items):
         layer.aspects["arrangement"].append("a norm before and a norm after each sublayer")
         layer.aspects["residual"].append("a learned residual of rank {R_lau} next to attention (LAuReL)")
+    if name == "hyper-connected-block":
+        layer.aspects["residual"].append("{N_hc} residual streams that hyper-connections mix at each sublayer")
     if name == "layer-scale-block":
         layer.aspects["residual"].append("a learned factor of each element of a sublayer's output (LayerScale)")
     if name in ("adaptive-block", "joint-block", "single-stream-block"):
@@ -475,6 +480,9 @@ def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope
     }
     if isinstance(part, JointAttention) and part.head_norm is not None:
         layer.aspects["query and key norms"] = [norms_of_heads(part.head_norm, "over each head")]
+    if isinstance(part, CompressedAttention):
+        layer.aspects["sinks"] = ["a learned sink logit of each head in the softmax"]
+        layer.aspects["query and key norms"] = ["RMS norms of queries and keys, over each head"]
     if isinstance(part, SelfAttention):
         layer.aspects |= attention(part)
         if found.heads is None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
     from .channel_mixing import ChannelMixing as ChannelMixing
     from .chunked_scan import ChunkedScan as ChunkedScan
+    from .compressed_attention import CompressedAttention as CompressedAttention
+    from .compressed_indexer import CompressedIndexer as CompressedIndexer
     from .conditioning import Conditioning as Conditioning
     from .convolutional_positions import ConvolutionalPositions as ConvolutionalPositions
     from .cross_attention import CrossAttention as CrossAttention
@@ -32,6 +34,9 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .group_norm import GroupNorm as GroupNorm
     from .head_norm import HeadNorm as HeadNorm
     from .head_transform import HeadTransform as HeadTransform
+    from .hyper_connected_block import HyperConnectedBlock as HyperConnectedBlock
+    from .hyper_connection import HyperConnection as HyperConnection
+    from .hyper_head import HyperHead as HyperHead
     from .identity import Identity as Identity
     from .image_attention import ImageAttention as ImageAttention
     from .image_encoder import ImageEncoder as ImageEncoder
@@ -86,6 +91,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .text_conditioning import TextConditioning as TextConditioning
     from .text_encoder import TextEncoder as TextEncoder
     from .time_mixing import TimeMixing as TimeMixing
+    from .token_compressor import TokenCompressor as TokenCompressor
     from .token_embedding import TokenEmbedding as TokenEmbedding
     from .wave_encoder import WaveEncoder as WaveEncoder
     from .xielu import XIELU as XIELU

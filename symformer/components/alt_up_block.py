@@ -66,7 +66,7 @@ class AltUpBlock(Component):
         output = ops.multiply(f"{name}.scaled", ops.stream(f"{name}.output", corrected), scale)
         added = ops.call("", self.per_layer, output, per_layer).view((batch, ONE, length, width))
         others = ops.add("per_layer_residual", ops.other_streams("others", corrected), added)
-        return ops.join_streams("streams", ops.stream("first", corrected), others)
+        return ops.prepend_stream("streams", ops.stream("first", corrected), others)
 
     def routed(
         self, ops: Operations, x: Tensor, stored: tuple[Mapping[str, Weight], Mapping[str, Weight]] = (NONE, NONE)

@@ -73,7 +73,7 @@ class GatedMLP(Component):
             gate = ops.linear(self.gate, x, self.hidden, bias=self.bias)
             gate = ops.scale(self.gate_factor, gate) if self.gate_factor else gate
             if self.sparsity is not None:
-                gate = ops.copies(self.sparsity_name, self.sparsity_share, self.sparsity, gate)
+                gate = ops.side_by_side(self.sparsity_name, self.sparsity_share, self.sparsity, gate)
             gate = ops.activation(self.act, gate, self.activation)
             up = ops.linear(self.up, x, self.hidden, bias=self.bias)
         hidden = ops.multiply("product", gate, up)

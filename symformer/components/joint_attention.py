@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from sympy import Expr
 
-from ..language.notation.text import text
 from ..language.sizes import Divides
 from ..language.symbols import A, E, S_img, S_txt
 from ..ledger.facts import Tensor
@@ -39,8 +38,8 @@ class JointAttention(Component):
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # rotary angles are an additional input
-        both, image = text(S_txt + self.image), text(self.image)
-        angles = f", angles[2,{both},{text(self.head_width)}]" if self.rotated else ""
+        both, image = S_txt + self.image, self.image
+        angles = f", angles[2,{both},{self.head_width}]" if self.rotated else ""
         return f"x[B,{image},E], t[B,S_txt,E]{angles} -> y[B,{both if self.text_output else image},E]"
 
     @property

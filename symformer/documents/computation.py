@@ -34,20 +34,27 @@ from ..language.notation.text import text
 from ..ledger.facts import (
     ATTENDING,
     AVERAGED,
+    BACK,
     CARRYING,
+    COMPRESSED,
+    COPIES,
     EARLIER,
     ENDS,
     FIRST_VALUES,
     GAUSSIAN_TOP_K,
     GENERAL,
+    GROUPED,
     INTERPOLATED,
+    JOINED_STREAMS,
     MAGNITUDE,
     OTHER_STREAMS,
+    OVERLAPPING,
     POOLED,
     REST,
     REUSED_KEYS,
     REUSED_VALUES,
     ROTARY,
+    ROW,
     SCATTERED,
     SHIFTED,
     STREAM,
@@ -506,6 +513,8 @@ class _Computing:
                 return first
             case OperationKind.POSITIONS:
                 return Applied("waves", (first,))
+            case OperationKind.LINEAR if entry.function == GROUPED:
+                return Applied("by_group", (first, self._weight(entry, "W")))
             case OperationKind.LINEAR | OperationKind.EXPERTS:
                 return _capped(entry, self._affine(entry, Product((first, Transposed(self._weight(entry, "W"))))))
             case OperationKind.SCORES:
@@ -517,7 +526,8 @@ class _Computing:
                     keys = "blocks"
                 below: Tree | None = Word(keys) if keys else None
                 if scores is not None and scores.window is not None:
-                    below = Applied("chunk" if scores.chunked else keys or "near", (tree(scores.window),))
+                    sizes = [scores.window, *([] if scores.compressed is None else [scores.compressed])]
+                    below = Applied("chunk" if scores.chunked else keys or "near", tuple(map(tree, sizes)))
                 if entry.shared:
                     first = Listed((first, _vector(entry.shared[0])))
                 return Applied("softmax", (first,), below)
@@ -527,6 +537,8 @@ class _Computing:
                 return self._norm(entry, first)
             case OperationKind.ACTIVATION:
                 return _activated(entry.function, first, *map(_vector, entry.shared))
+            case OperationKind.MULTIPLY if entry.function == STREAMS:
+                return Applied("expand", (first, *rest))
             case OperationKind.MULTIPLY:
                 if len(rest) == 1 and self._routed(entry.inputs[1]):
                     return Product((_of_expert(rest[0]), first))
@@ -537,11 +549,19 @@ class _Computing:
                 return Sum((first, Minus(rest[0])))
             case OperationKind.ADD if entry.function == INTERPOLATED:
                 return Applied("lerp", (first, *rest))
+            case OperationKind.ADD if entry.function == COMPRESSED:
+                return Applied("add_last", (first, *rest))
             case OperationKind.ADD:
                 return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))
+            case OperationKind.ROTATE if entry.compressed is not None:
+                return Applied("rotate", (first,), tree(entry.compressed))
             case OperationKind.ROTATE:
-                return Applied("rotate", (first, *rest))
-            case OperationKind.JOIN if entry.function == STREAMS:
+                return Applied("unrotate" if entry.function == BACK else "rotate", (first, *rest))
+            case OperationKind.JOIN if entry.function == ROW:
+                return Applied("row", (first,))
+            case OperationKind.JOIN if entry.function == COPIES:
+                return Applied("copies", (first,), tree(entry.output.shape[2]))
+            case OperationKind.JOIN if entry.function == JOINED_STREAMS:
                 return Applied("streams", (first, *rest))
             case OperationKind.JOIN if entry.function == SCATTERED:
                 return Applied("insert", (first, *rest))
@@ -571,6 +591,8 @@ class _Computing:
                 return Applied(name, (first,))
             case OperationKind.ROUTE:
                 return Applied("route", (first,), tree(entry.output.width))
+            case OperationKind.COMBINE if entry.function == STREAMS:
+                return Applied("collapse", (first, *rest))
             case OperationKind.COMBINE if entry.function == SUMMED:
                 return Applied("sum", (first,))
             case OperationKind.COMBINE if entry.function == MAGNITUDE:
@@ -581,12 +603,18 @@ class _Computing:
                 return Applied("pool", (first,))
             case OperationKind.COMBINE:
                 return Total(_EXPERT, Product((_of_expert(rest[0]), first)) if rest else first)
-            case OperationKind.MATCH if len(entry.output.shape) == 4:
+            case OperationKind.MATCH if entry.function == "" and len(entry.output.shape) == 4:
                 return Applied("mix", (first, *rest), Word("stream"))
+            case OperationKind.MATCH if entry.function == STREAMS:
+                return Applied("mix", (*rest, first))
+            case OperationKind.COMPRESS:
+                name = "compress_two" if entry.function == OVERLAPPING else "compress"
+                return Applied(name, (first, *rest, *map(_vector, entry.shared)), tree(entry.compressed or Integer(1)))
             case OperationKind.MATCH | OperationKind.PRODUCT:
                 return Product((first, Transposed(rest[0])))
             case OperationKind.CHOOSE:
-                return Applied("choose", (first, *rest), None if entry.chosen is None else tree(entry.chosen))
+                name = "choose" if entry.compressed is None else "choose_group"
+                return Applied(name, (first, *rest), None if entry.chosen is None else tree(entry.chosen))
             case OperationKind.CONVOLUTION:
                 return self._affine(entry, Applied("conv", (self._kernel(entry), first)))
             case OperationKind.SCAN:

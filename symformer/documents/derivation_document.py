@@ -355,12 +355,20 @@ def _leading(found: LeadingFacts | None, formula: Formula, subject: SubjectFacts
     line += [Math.of(found.expr), "."]
     if found.omitted is not None:
         whose: Piece = "these sizes" if is_changed(subject, formula) else Code(subject.name)
-        line += [f" {'They omit' if several else 'It omits'} {percent(found.omitted)} of the total for ", whose]
+        line += [f" {'They' if several else 'It'} {_omission(found.omitted, 'the total', several)} for ", whose]
         if found.other:
             name, there = found.other
-            line += [f", and {percent(there)} for ", Code(name)]
+            alike = (there < 0) == (found.omitted < 0)
+            line += [f", and {percent(abs(there)) if alike else _omission(there, 'it', several)} for ", Code(name)]
         line += ["."]
     return [Heading(1, ["Leading terms"]), Paragraph(line)]
+
+
+def _omission(share: Fraction, total: str, several: bool) -> str:
+    """Return how much of the total leading terms omit, or by how much they exceed it."""
+    if share < 0:
+        return f"{'exceed' if several else 'exceeds'} {total} by {percent(-share)}"
+    return f"{'omit' if several else 'omits'} {percent(share)} of {total}"
 
 
 MOST_LEFT_OUT = Fraction(1, 10)  # leading terms that omit more for every model shown are not printed

@@ -85,6 +85,8 @@ def _of(shown: Tree, own: Iterable[TensorName]) -> Iterator[str]:
             yield _softmax(below)
         case Applied("softmax", _, below):
             yield _softmax(below)
+        case Applied("rotate", (_,), _):
+            yield "rotate entries"
         case Applied(function, _, below):
             yield f"{function}_{below.word}" if isinstance(below, Word) else function
         case Listed(_, rows):
@@ -99,7 +101,7 @@ def _of(shown: Tree, own: Iterable[TensorName]) -> Iterator[str]:
 
 def _softmax(below: Tree | None) -> str:
     if isinstance(below, Applied):
-        return f"softmax {below.function} within"
+        return f"softmax {below.function} {'with groups' if below.arguments[1:] else 'within'}"
     return f"softmax {below.word}" if isinstance(below, Word) else "softmax"
 
 
@@ -234,6 +236,24 @@ ROWS = (
         ["the softmax of the scores ", Math(_SCORES), " over the last ", Math(_N), " keys up to the query's position"],
     ),
     LegendEntry(
+        "softmax causal with groups",
+        _word("softmax", _SCORES, below=Applied("causal", (_N, TensorName("m")))),
+        [
+            *(
+                "the softmax of the scores ",
+                Math(_SCORES),
+                " over the last ",
+                Math(_N),
+                " keys up to the query's position ",
+            ),
+            *(
+                "and over the keys of all groups of ",
+                Math(TensorName("m")),
+                " tokens that are complete at this position",
+            ),
+        ],
+    ),
+    LegendEntry(
         "softmax blocks",
         _word("softmax", _SCORES, below=Word("blocks")),
         ["the softmax of the scores ", Math(_SCORES), " over the keys up to the query's position", _BLOCK],
@@ -276,6 +296,92 @@ ROWS = (
             " with pairs of elements rotated by ",
             Math(_THETA),
             "; elements without an angle are unchanged; the class determines the pairs",
+        ],
+    ),
+    LegendEntry(
+        "rotate entries",
+        _word("rotate", _X, below=TensorName("m")),
+        [
+            *(
+                Math(_X),
+                ", with one row for each group of ",
+                Math(TensorName("m")),
+                " tokens, rotated by the angles of ",
+            ),
+            "the first token of each group",
+        ],
+    ),
+    LegendEntry("unrotate", _word("unrotate", _X, _THETA), ["the inverse of ", Math(_word("rotate", _X, _THETA))]),
+    LegendEntry(
+        "compress",
+        _word("compress", _X, TensorName("g"), _W, below=TensorName("m")),
+        [
+            *("for each complete group of ", Math(TensorName("m")), " tokens, the sum of their rows of ", Math(_X)),
+            *(", weighted, for each element, by the softmax over the group of ", Math(Sum((TensorName("g"), _W)))),
+        ],
+    ),
+    LegendEntry(
+        "compress_two",
+        _word("compress_two", _X, TensorName("g"), _W, below=TensorName("m")),
+        [
+            *(
+                "for each complete group of ",
+                Math(TensorName("m")),
+                " tokens, such a sum over this group and the preceding ",
+            ),
+            *(
+                "one: the second half of the elements of the rows of ",
+                Math(_X),
+                " in this group, and the first half in the ",
+            ),
+            "preceding one",
+        ],
+    ),
+    LegendEntry(
+        "by_group",
+        _word("by_group", _X, TensorName("W")),
+        [
+            *(
+                "the elements of ",
+                Math(_X),
+                " in equal groups, each multiplied by a matrix of its own, whose rows are part ",
+            ),
+            *("of ", Math(TensorName("W"))),
+        ],
+    ),
+    LegendEntry(
+        "copies", _word("copies", _X, below=_N), [Math(_N), " copies of each token, one for each residual stream"]
+    ),
+    LegendEntry("row", _word("row"), ["the residual streams of each token side by side"]),
+    LegendEntry(
+        "collapse",
+        _word("collapse", _X, _W),
+        ["the sum of the residual streams of ", Math(_X), " with weights ", Math(_W)],
+    ),
+    LegendEntry(
+        "expand", _word("expand", _X, _W), [Math(_X), " times the weight of each residual stream in ", Math(_W)]
+    ),
+    LegendEntry(
+        "mix",
+        _word("mix", _X, _W),
+        ["for each token, the residual streams of ", Math(_X), " multiplied by the transposed matrix in ", Math(_W)],
+    ),
+    LegendEntry(
+        "stream_gates",
+        _word("stream_gates", _X, _A, _B),
+        [Math(_word("σ", Sum((Pointwise((_A, _X)), _B)))), ", plus a small constant"],
+    ),
+    LegendEntry(
+        "stream_weights",
+        _word("stream_weights", _X, _A, _B),
+        [
+            *(
+                "the weights of the streams in a sublayer's input, by ",
+                Math(_word("stream_gates", _X, _A, _B)),
+                "; those ",
+            ),
+            "of its output, twice the sigmoid; and a matrix, a softmax over each row whose rows and columns are ",
+            *("then divided by their sums in turn; ", Math(_A), " has a number for each of the three"),
         ],
     ),
     LegendEntry("waves", _word("waves"), ["sines and cosines of ", Math(_X), ", at fixed frequencies"]),
@@ -410,6 +516,29 @@ ROWS = (
             ),
             *("the largest sum over heads of the weights ", Math(TensorName("w")), " times the scores ", Math(_X)),
             ", and minus infinity for all other keys",
+        ],
+    ),
+    LegendEntry(
+        "choose_group",
+        _word("choose_group", _X, TensorName("w"), below=TensorName("k")),
+        [
+            *(
+                "for each query, 0 for the ",
+                Math(TensorName("k")),
+                " keys of groups of tokens, among the groups that are ",
+            ),
+            *("complete, with the largest sum over heads of the weights ", Math(TensorName("w")), " times the scores "),
+            *(Math(_X), ", and minus infinity for all other keys"),
+        ],
+    ),
+    LegendEntry(
+        "add_last",
+        _word("add_last", _SCORES, TensorName("m")),
+        [
+            Math(_SCORES),
+            ", with ",
+            Math(TensorName("m")),
+            " added to the scores of the last keys, which stand for groups",
         ],
     ),
     LegendEntry(

@@ -298,8 +298,8 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
             if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
         kinds = [*_kinds(lines[0], formula)] if not isinstance(lines[0].part, Component) else []
-        apart = computes is not None and computes.descriptions(lines[0], formula)
-        rest: Line = [", for each kind of layer:" if apart else ":"]
+        by_kind = computes is not None and bool(computes.descriptions(lines[0], formula))
+        rest: Line = [", for each kind of layer:" if by_kind else ":"]
         blocks.append(Paragraph([*where, *([". ", *about] if about else [". ", *kinds] if kinds else rest)]))
     return blocks
 

@@ -71,6 +71,8 @@ _TABLE = (
         growth=0,
     ),
     Letter("C_chunk", "tokens per chunk of a scan or of attention", "tokens", ("attention_chunk_size",), growth=0),
+    Letter("C_csa", "tokens per entry of compressed sparse attention", "tokens", ("compress_rate_csa",), growth=0),
+    Letter("C_hca", "tokens per entry of heavily compressed attention", "tokens", ("compress_rate_hca",), growth=0),
     Letter("C_q", "queries per block of an attention kernel", "tokens", growth=0, run=True),
     Letter("C_kv", "keys and values per block of an attention kernel", "tokens", growth=0, run=True),
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
@@ -83,6 +85,7 @@ _TABLE = (
         "layers",
         ("num_single_layers", "num_single_dit_layers"),
     ),
+    Letter("L_dual", "layers with a second attention", "layers", ("dual_attention_layers",)),
     Letter("L_vis", "layers of the vision transformer", "layers"),
     Letter("L_local", "layers with local attention", "layers", ("layer_types",)),
     Letter("L_global", "layers with global attention", "layers", ("layer_types",)),
@@ -99,6 +102,8 @@ _TABLE = (
         ("num_kv_shared_layers",),
     ),
     Letter("L_sparse", "layers with sparse activations", "layers", ("activation_sparsity_pattern",)),
+    Letter("L_csa", "layers with compressed sparse attention", "layers", ("layer_types",)),
+    Letter("L_hca", "layers with heavily compressed attention", "layers", ("layer_types",)),
     Letter("L_rope", "layers with rotary positions", "layers", ("no_rope_layers",)),
     Letter("L_nope", "layers without positions", "layers", ("no_rope_layers",)),
     Letter("L_ssm", "layers with a state-space mixer", "layers", ("layer_types",)),
@@ -134,6 +139,7 @@ _TABLE = (
     Letter("P_rel", "relative position buckets", "rows", ("relative_attention_num_buckets",), growth=0),
     Letter("N_mel", "mel frequency bins", "elements", ("num_mel_bins",), growth=0),
     Letter("E_wave", "channels of the convolutions over the sound wave", "elements"),
+    Letter("N_hc", "residual streams of hyper-connections", "streams", ("hc_mult",), growth=0),
     Letter("E_emb", "embedding size, if different from the hidden size", "elements", ("embedding_size",)),
     Letter("E", "hidden size", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("E_pli", "width of the per-layer embeddings", "elements", ("hidden_size_per_layer_input",)),
@@ -180,6 +186,8 @@ _TABLE = (
     Letter("R_g", "rank of the gates", "elements", ("gate_low_rank_dim",)),
     Letter("R_q", "rank of the query latent", "elements", ("q_lora_rank",)),
     Letter("R_kv", "rank of the key/value latent", "elements", ("kv_lora_rank",)),
+    Letter("G_out", "groups of heads of the output projection", "groups", ("o_groups",)),
+    Letter("R_out", "rank of the output projection of a group of heads", "elements", ("o_lora_rank",)),
     Letter("D", "head dimension", "elements", ("head_dim",), growth=0),
     Letter("D_global", "head dimension of layers with global attention", "elements", ("global_head_dim",), growth=0),
     Letter("D_nope", "head dimensions without positions", "elements", ("qk_nope_head_dim",), growth=0),
@@ -242,6 +250,8 @@ B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
 S_txt, S_img = SYMBOLS["S_txt"], SYMBOLS["S_img"]
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
+L_csa, L_hca, C_csa, C_hca = (SYMBOLS[name] for name in ("L_csa", "L_hca", "C_csa", "C_hca"))
+N_hc, G_out, R_out = (SYMBOLS[name] for name in ("N_hc", "G_out", "R_out"))
 L_idx, L_reuse = SYMBOLS["L_idx"], SYMBOLS["L_reuse"]
 L_loc_re, L_glo_re, L_sparse = (SYMBOLS[name] for name in ("L_loc_re", "L_glo_re", "L_sparse"))
 V_pli, E_pli, R_lau, N_alt = (SYMBOLS[name] for name in ("V_pli", "E_pli", "R_lau", "N_alt"))
@@ -262,7 +272,8 @@ N_out, N_class = SYMBOLS["N_out"], SYMBOLS["N_class"]
 N_group, N_mel, N_reg = (SYMBOLS[name] for name in ("N_group", "N_mel", "N_reg"))
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 M_shared = SYMBOLS["M_shared"]
-L_double, L_single, E_joint, E_pool = (SYMBOLS[name] for name in ("L_double", "L_single", "E_joint", "E_pool"))
+L_double, L_single, L_dual = (SYMBOLS[name] for name in ("L_double", "L_single", "L_dual"))
+E_joint, E_pool = SYMBOLS["E_joint"], SYMBOLS["E_pool"]
 B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
     SYMBOLS[name] for name in ("B_vis", "L_vis", "E_vis", "E_proj", "H_vis", "A_vis")
 )

@@ -35,7 +35,7 @@ POOLED = "pooled"  # a combination of positions: the mean of each square of neig
 SUMMED = "summed"  # a combination of the elements of each row: their sum
 STREAM = "stream"  # a selection of one of several residual streams
 OTHER_STREAMS = "other streams"  # a selection of all residual streams but the first
-STREAMS = "streams"  # a join of a residual stream and further ones
+JOINED_STREAMS = "joined streams"  # a join of a residual stream and further ones
 MAGNITUDE = "magnitude"  # a combination of the elements of each row: the root of their mean square
 SUBTRACTED = "subtracted"  # an addition of the negative of the other tensor
 AVERAGED = "averaged"  # a combination of residual streams: their mean
@@ -47,6 +47,14 @@ GATHERED = ("by query", "by key")  # a selection of the column of the distance o
 BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state
 GENERAL = "general"  # a delta rule with different keys for the value that it replaces and for the new value
 INTERPOLATED = "interpolated"  # an addition of a share of the difference to another tensor
+STREAMS = "streams"  # an operation on the residual streams of each token
+COPIES = "copies"  # a join of equal copies of a tensor
+ROW = "row"  # a join of all streams of a token
+BACK = "back"  # a rotation by the negative angles
+OVERLAPPING = "overlapping"  # a compression whose entries also contain the tokens before their own
+COMPRESSED = "compressed"  # a sum with the scores of the compressed keys only
+BY_HEAD = "by head"  # a choice of keys whose sums over heads are elementwise, not a matrix product
+GROUPED = "grouped"  # a linear layer with a matrix of its own for each group of elements
 FIRST_VALUES = "first_values"  # the name of an input: the values of the first layer
 REUSED_KEYS, REUSED_VALUES = "reused_keys", "reused_values"  # names of inputs: the keys and values of an earlier layer
 GAUSSIAN_TOP_K = "gaussian_top_k"  # a norm: the excess of each element over a threshold of its row, or 0
@@ -103,6 +111,7 @@ class OperationKind(StrEnum):
     SCAN = "scan"  # a recurrent state: it decays, is updated with each token, and is read
     DELTA_RULE = "delta rule"  # the same, but each update replaces the value that the state has for the token's key
     CHOOSE = "choose"  # the keys that each query attends to, chosen by weighted sums of scores over heads
+    COMPRESS = "compress"  # one entry for each group of tokens: their sum, weighted by a softmax over the group
     PRODUCT = "product"  # x · y of two computed tensors in a trace, with unknown purpose
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # communication between ranks: no computation
@@ -140,6 +149,7 @@ ARRANGING = (
 )  # compute nothing that is counted
 ROUTING = (OperationKind.ROUTE, OperationKind.COMBINE)  # choose experts and weight their outputs
 CARRYING = (OperationKind.SCAN, OperationKind.DELTA_RULE)  # carry a recurrent state
+COMPRESSING = (OperationKind.COMPRESS,)  # replace each group of tokens by one entry
 MATRICES = "matrices"  # the function of a product with a stored table of matrices (not attention)
 MATCHING = (
     OperationKind.MATCH,
@@ -147,7 +157,7 @@ MATCHING = (
     OperationKind.PRODUCT,
 )  # multiply two computed tensors outside attention
 UNRECOGNIZED = (OperationKind.OBSERVED, OperationKind.PRODUCT)  # counted in a trace, with unknown purpose
-WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
+WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *COMPRESSING, *MATCHING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +173,7 @@ class Tensor:
     whole: bool = False  # whether the cache stores every token despite the window
     chunked: bool = False  # whether the window is a chunk
     chosen: Expr | None = None  # the number of keys that are chosen for each query of such a tensor
+    compressed: Expr | None = None  # the number of tokens for each of the compressed keys of such a tensor
     encoded: bool = False  # whether it depends only on an encoder's input, so it exists before the first new token
     place: int | None = None  # the index of a piece of a split
 
@@ -202,12 +213,17 @@ class Entry:
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
     function: str = ""  # the activation, norm, table, collective, softmax dtype, scale or layout of a mix
     mask: Mask = "none"  # the query-key pairs that the attention needs
-    window: Expr | None = None  # the number of keys a query sees, including its own; None: all
+    # The number of tokens whose keys a query sees, including its own; None: all. 0: only compressed keys.
+    window: Expr | None = None
     whole: bool = False  # whether the cache stores every token despite the window, and a new token reads all of them
     chunked: bool = False  # whether the window is a chunk: no query sees a key of an earlier chunk of that length
     # The number of keys that are chosen for each query, or all that it sees if these are fewer; None: all. As in
     # transformers, the cache stores every token, and the products of a new token with all of them are computed.
     chosen: Expr | None = None
+    # The number of tokens of each compressed entry. Attention has a key for each entry after the keys of tokens, and a
+    # query sees those whose tokens it or earlier tokens complete; ``chosen`` then counts these only.
+    compressed: Expr | None = None
+    keyed: bool = False  # mix: whether the values are the keys, which the cache contains once
     detached: bool = False  # whether it runs without gradients, although its weights may be trained separately
     # Scan or delta rule: the number of tokens processed at once by matrix products; None: one.
     chunk: Expr | None = None
@@ -344,7 +360,7 @@ def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
     found: set[Symbol] = set()
     for count, entry in entries:
         tensors: list[Tensor | Weight] = [entry.output, *entry.inputs, *entry.weights, *entry.shared]
-        spans = [span for span in (entry.window, entry.chunk, entry.chosen) if span is not None]
+        spans = [each for each in (entry.window, entry.chunk, entry.chosen, entry.compressed) if each is not None]
         for expr in (count, *spans, *(dim for each in tensors for dim in each.shape)):
             found |= expr.free_symbols
         for weight in entry.weights:

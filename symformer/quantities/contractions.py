@@ -14,7 +14,20 @@ from sympy import Expr, Integer, ceiling
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
-from ..ledger.facts import ARRANGING, ATTENDING, BY_ROW, GENERAL, ONE, POINTWISE, ROUTING, ZERO, Entry, OperationKind
+from ..ledger.facts import (
+    ARRANGING,
+    ATTENDING,
+    BY_HEAD,
+    BY_ROW,
+    COMPRESSING,
+    GENERAL,
+    ONE,
+    POINTWISE,
+    ROUTING,
+    ZERO,
+    Entry,
+    OperationKind,
+)
 from .elementwise import at_last_position, convolved_shape, elements, elementwise
 from .quantity import Convention, Conventions, Rule, measured, refuse_observed, require_total, rows
 
@@ -156,7 +169,12 @@ def match(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
 
 
 def choose(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
-    """w[B, S, A] · s[B, A, S, C] -> m[B, 1, S, C]: 2 · B · pairs · A, for all pairs from which keys are chosen."""
+    """w[B, S, A] · s[B, A, S, C] -> m[B, 1, S, C]: 2 · B · pairs · A, for all pairs from which keys are chosen.
+
+    Sums over heads that the class computes elementwise are not a matrix product.
+    """
+    if entry.function == BY_HEAD:
+        return ()
     scored, weights = entry.inputs
     batch, _, *pairs = elements(entry.output.shape, replace(entry, chosen=None), conventions)
     factors = (TWO, batch, *pairs, weights.width)
@@ -283,7 +301,7 @@ CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contra
         OperationKind.SCAN: scan,
         OperationKind.DELTA_RULE: delta_rule,
         OperationKind.PRODUCT: product,
-        **rows(none, OperationKind.NORM, OperationKind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
+        **rows(none, OperationKind.NORM, OperationKind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING, *COMPRESSING),
         OperationKind.OBSERVED: refuse_observed,
     },
     "contractions",

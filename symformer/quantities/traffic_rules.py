@@ -13,16 +13,18 @@ from ..ledger.facts import (
     ARRANGING,
     ATTENDING,
     AVERAGED,
+    COPIES,
     GATHERED,
+    JOINED_STREAMS,
     MAGNITUDE,
     MATCHING,
     MULTIPLYING,
     POINTWISE,
     POOLED,
     ROUTING,
+    ROW,
     SCATTERED,
     SHIFTED,
-    STREAMS,
     SUMMED,
     UNWINDOWED,
     WINDOWS,
@@ -105,8 +107,10 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         raise RuleError(f"{entry.path}: placing the tokens of images among those of text is not supported")
     if entry.function in (WINDOWS, UNWINDOWED):
         raise RuleError(f"{entry.path}: the split of an image into windows is not supported")
-    if entry.function == STREAMS:
+    if entry.function == JOINED_STREAMS:
         raise RuleError(f"{entry.path}: residual streams, whose operations a kernel may fuse, are not supported")
+    if entry.function in (COPIES, ROW):
+        raise RuleError(f"{entry.path}: the residual streams of a token are not supported")
     if entry.function != "tokens":
         raise RuleError(f"{entry.path}: concatenating two tensors, as latent attention does, is not supported")
     return whole(entry, conventions)
@@ -223,6 +227,7 @@ _RULES: Mapping[OperationKind, Rule] = {
     **rows(EXPERTS, OperationKind.EXPERTS, *ROUTING),
     OperationKind.COMBINE: combine,
     OperationKind.PRODUCT: refuse("memory traffic of a product of two computed tensors is not supported"),
+    OperationKind.COMPRESS: refuse("the bytes read and written to compress tokens depend on the kernel"),
     OperationKind.CHOOSE: refuse("the bytes read and written to choose the keys of each query depend on the kernel"),
     OperationKind.SCAN: refuse("the bytes that a scan reads and writes of its state depend on the kernel"),
     OperationKind.DELTA_RULE: refuse("the bytes that a delta rule reads and writes of its state depend on the kernel"),

@@ -127,8 +127,10 @@ def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, i
     own = before + ".".join(filter(None, (stack, place, inside)))
     if not stack or with_stars(own) not in _named(component):
         return path
-    computing = _computing(component)  # a module may compute what all kinds share, around a part of one kind
-    return path if with_stars(own) not in computing and with_stars(path) in computing else own
+    # A module may compute what all kinds share, around a part of one kind.
+    return (
+        path if any(with_stars(path) in each and with_stars(own) not in each for each in _computing(component)) else own
+    )
 
 
 def _order(component: Architecture, numbers: Mapping[Symbol, int]) -> list[str]:
@@ -154,22 +156,33 @@ def _stacks(component: Architecture) -> Mapping[str, Expr]:
 
 @cache
 def _named(component: Architecture) -> frozenset[str]:
-    """Return every path in a component's ledger: compared operations, weights, and their enclosing modules.
+    """Return every path in a component's ledger, with stars: compared operations, weights, and enclosing modules.
 
     Elementwise operations do not count. A rotation that only one kind of layer has is in a module whose products all
     kinds share.
     """
     compared = [entry for _, entry in component.ledger if entry.kind not in (*POINTWISE, *ARRANGING)]
     paths = [path for entry in compared for path in (entry.path, *(each.path for each in entry.weights))]
-    words = [path.split(".") for path in paths]
+    words = [with_stars(path).split(".") for path in paths]
     return frozenset(".".join(some[:length]) for some in words for length in range(1, len(some) + 1))
 
 
 @cache
-def _computing(component: Architecture) -> frozenset[str]:
-    """Return the path of every compared operation and of the module that it is directly in."""
-    compared = [entry for _, entry in component.ledger if entry.kind not in (*POINTWISE, *ARRANGING)]
-    return frozenset(path for entry in compared for path in (entry.path, entry.path.rpartition(".")[0]))
+def _computing(component: Architecture) -> tuple[frozenset[str], frozenset[str]]:
+    """Return two sets of paths, with stars: of all modules that compute something, and of those that do so themselves.
+
+    The first has every compared operation and the module that it is directly in. The second has only the modules around
+    operations that are no modules themselves, such as the scores of attention.
+    """
+    around: dict[str, str] = {}
+    own = set()
+    for _, entry in component.ledger:
+        if entry.kind not in (*POINTWISE, *ARRANGING):
+            path = with_stars(entry.path)
+            around[path] = path.rpartition(".")[0]
+            if not any(weight.path.startswith(f"{entry.path}.") for weight in entry.weights):
+                own.add(around[path])
+    return frozenset((*around, *around.values())), frozenset(own)
 
 
 def versions(component: Architecture) -> dict[str, str]:

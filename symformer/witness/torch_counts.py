@@ -293,6 +293,7 @@ class TorchWitness(Session):
                     indexers[f"{stack}.{place}"] = name
                     continue
                 layers[f"{stack}.{place}"] = name
+                kinds = {key: path for key, path in kinds.items() if not name.startswith(f"{path}.")}  # only innermost
                 kinds[f"{stack}.{place}", with_stars(self.ours(name)) not in attends] = name
         owners = {*layers.values(), *indexers.values()}
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)

@@ -214,7 +214,7 @@ class FigureBuilder:
             yield ["rotary positions"]
         if any(entry.kind is OperationKind.POSITIONS and entry.function == "slopes" for entry in entries):
             yield ["linear biases (ALiBi)"]
-        for window in dict.fromkeys(entry.window for entry in entries if entry.window is not None):
+        for window in dict.fromkeys(entry.window for entry in entries if entry.window not in (None, 0)):
             yield ["window of ", Math.of(window.xreplace(self.formula.display_relations)), " tokens"]
 
 

@@ -6,11 +6,14 @@ from ...algebra import role_totals
 from ...formulas.account import Line
 from ...ledger.facts import (
     AVERAGED,
+    COPIES,
     GAUSSIAN_TOP_K,
     INTERPOLATED,
+    JOINED_STREAMS,
     MAGNITUDE,
     OTHER_STREAMS,
     POOLED,
+    ROW,
     SCATTERED,
     SHIFTED,
     STREAM,
@@ -37,6 +40,7 @@ OPERATIONS = {
     OperationKind.COMBINE: "Weighted sum",
     OperationKind.MATCH: "Match",
     OperationKind.CHOOSE: "Key selection",
+    OperationKind.COMPRESS: "Compression",
     OperationKind.SCAN: "Scan",
     OperationKind.DELTA_RULE: "Delta rule",
     OperationKind.PRODUCT: "Product",
@@ -59,7 +63,7 @@ LABELS = {
     MAGNITUDE: "Magnitude",
     STREAM: "Stream selection",
     OTHER_STREAMS: "Stream selection",
-    STREAMS: "Streams",
+    JOINED_STREAMS: "Streams",
     SUBTRACTED: "Difference",
 }
 ROLES = {
@@ -91,6 +95,10 @@ def operation(entry: Entry) -> str:
         return FUNCTIONS.get(entry.function, entry.function)
     if entry.kind is OperationKind.MULTIPLY and len(entry.inputs) == 1:
         return "Scaling"
+    if entry.function in (STREAMS, COPIES, ROW):
+        return {OperationKind.COMBINE: "Sum of streams", OperationKind.MATCH: "Mixed streams"}.get(
+            entry.kind, "Streams"
+        )
     if entry.function == SHIFTED:
         return "Token shift"
     if entry.function == INTERPOLATED:

@@ -142,6 +142,7 @@ COMMON: dict[OperationKind, Saver] = refuse_others(
         OperationKind.SELECT: select,
         OperationKind.MATCH: match,
         OperationKind.CHOOSE: refuse("activation memory of the choice of keys is not supported"),
+        OperationKind.COMPRESS: refuse("activation memory of compressed tokens is not supported"),
         OperationKind.JOIN: join,
         OperationKind.SCAN: refuse(
             "activation memory of a scan, which transformers runs token by token, is not supported"
