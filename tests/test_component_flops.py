@@ -265,7 +265,7 @@ def _per_layer(module: Any, x: torch.Tensor) -> torch.Tensor:
     return module.post_per_layer_input_norm(module.per_layer_projection(gate * torch.zeros(B, S, 9)))
 
 
-def _streams(module: Any, x: torch.Tensor) -> Any:
+def _alternating(module: Any, x: torch.Tensor) -> Any:
     angles = (torch.zeros(1, S, 6), torch.zeros(1, S, 6))
     return module(x.expand(3, B, S, 24), angles, torch.zeros(B, S, 9), {}, _mask())
 
@@ -374,7 +374,7 @@ CASES = [
          lambda module, x: module.project_per_layer_inputs(x, torch.zeros(B, S, 5, 9))),
     Case("stream-projection", {"E": 24}, lambda: nn.Linear(24, 24, bias=False)),
     Case("alt-up-block", {"E": 24, "H": 7, "A": 4, "R_lau": 5, "E_pli": 9, "N_alt": 3},
-         lambda: Gemma3nTextDecoderLayer(GEMMA3N, 0), _streams),
+         lambda: Gemma3nTextDecoderLayer(GEMMA3N, 0), _alternating),
     Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, lambda: Olmo2DecoderLayer(OLMO2, 0), _gemma2),
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),
          lambda module, x: module(x, attention_mask=_mask())),
