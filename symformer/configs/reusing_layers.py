@@ -30,6 +30,7 @@ class ReusingLayers(Layers):
     """A list of layers with a window and without one, the number of layers that reuse the keys and values of earlier
     layers, which are the last ones, and a list with a number above 0 for each layer with sparse activations.
 
+    >>> from symformer.configs.config_fields import Field
     >>> layers = ReusingLayers(KINDS, (LOCAL,) * 4 + (GLOBAL,), Field(("num_hidden_layers",), 35))
     >>> layers.read({})
     {L_local: 16, L_global: 4, L_loc_re: 12, L_glo_re: 3, L_sparse: 10}
