@@ -90,7 +90,7 @@ class Class:
         ends = re.compile(rf"(^|\.){re.escape(self.path(path))}$")
         found = [gave for name, gave in self.gave.items() if path and ends.search(name)]
         alike = [each for each in found[0] if each.numel() == ours.numel()] if len(found) == 1 else []
-        if not alike or path.rpartition(".")[2] in self.apart:
+        if not alike or {path, path.rpartition(".")[2]} & {*self.apart}:
             return
         off = min(_difference(ours, theirs) for theirs in alike)
         assert off < ROUNDING, f"{path} returns something else: {off:.1e} of the largest"
@@ -131,6 +131,8 @@ def _difference(ours: Tensor, theirs: Tensor) -> float:
     """Return the largest difference, relative to the largest absolute value."""
     if theirs.dim() == 4 and ours.dim() == 3:  # of patches, with the channels last or first
         theirs = theirs.flatten(1, 2) if theirs.shape[-1] == ours.shape[-1] else theirs.flatten(2)
+    if theirs.dim() == ours.dim() == 4 and [*theirs.transpose(0, 1).shape] == [*ours.shape] != [*theirs.shape]:
+        theirs = theirs.transpose(0, 1)  # residual streams before sequences
     theirs = theirs if theirs.shape == ours.shape or theirs.dim() < 3 else theirs.transpose(1, 2)
     return float((ours - theirs.reshape(ours.shape)).abs().max() / theirs.abs().max())
 
@@ -182,6 +184,8 @@ class Reader:
             found = found.unflatten(2, (sizes[1], sizes[3])).transpose(1, 2)
             if len(found) == 1:  # a learned query is the same for all sequences
                 found = found.expand(sizes[0], -1, -1, -1)
+        elif len(sizes) == 4 and [*found.shape] == [*sizes[:2], sizes[2] * sizes[3]]:  # rows of each token
+            found = found.unflatten(2, (sizes[2], sizes[3]))
         elif len(sizes) == 4 and [*found.shape] == [*sizes[2:], sizes[1]]:  # a table of distances, by head
             found = found.permute(2, 0, 1)[None]
         elif len(sizes) == 3 and [*found.shape] == sizes[1:] and sizes[0] == 1:  # a table that all sequences share
@@ -231,6 +235,7 @@ class Reader:
                 return self.of(operand) ** exponent
             case Pointwise(factors):
                 left, right = map(self.of, factors)
+                left = left[:, None] if (left.dim(), right.dim()) == (3, 4) else left  # one factor per stream
                 if left.dim() == 4 and right.dim() == 3 and left.shape[1] * left.shape[3] == right.shape[2]:
                     left = left.transpose(1, 2).flatten(2)  # heads are merged before a gate
                 return left * of_heads(right, left)
@@ -276,7 +281,9 @@ class Reader:
         if layer is not None and name not in self.parts:  # a list of layers of several kinds
             name = ".".join(filter(None, (name.rpartition(".")[0], self.whose.kinds[layer])))
             for each in shown.arguments[1:]:
-                if isinstance(each, TensorName) and each.index == LAYER:
+                if each == TensorName("ε", index=LAYER):
+                    self.known[text(each)] = self.known["ε"][:, :, layer]  # a part for each layer
+                elif isinstance(each, TensorName) and each.index == LAYER:
                     self.known[text(each)] = self.whose.given[f"{each.letter}_{name}"]
         if name in self.parts:
             return self.part(self.parts[name], shown.arguments, layer or 0)
@@ -297,12 +304,20 @@ class Reader:
         return self.whose.words[own if own in self.whose.words else name](*arguments)
 
     def part(self, scope: Scope, arguments: Sequence[Tree], layer: int) -> Tensor:
+        if scope.parallel and scope.repeated:
+            return torch.stack([self.copy(scope, arguments, number) for number in range(self.size(scope.count))], 1)
+        return self.copy(scope, arguments, layer)
+
+    def copy(self, scope: Scope, arguments: Sequence[Tree], layer: int) -> Tensor:
+        """Run one of several equal parts; of several parts side by side, each may have its own residual stream."""
         name = scope.name
         if scope.repeated:
             numbers = self.whose.layers.get(name.removesuffix(".*"))
             name = name.replace("*", str(numbers[layer] if numbers else layer))
         path = ".".join(filter(None, (self.path, name)))
         read = [(each.letter if isinstance(each, TensorName) else "", self.of(each)) for each in arguments]
+        if scope.parallel:
+            read = [(letter, x[:, layer] if x.dim() == 4 else x) for letter, x in read]
         shape = computation(scope)[-1].shape if computation(scope) else None
         if isinstance(shape, Listed) and len(shape.items) in (2, 4) and len(read) == 1:
             wide = self.size(value(shape.items[-1]))  # of a norm over one head

@@ -21,6 +21,7 @@ from transformers import (
     Dinov2Config,
     Gemma2Config,
     Gemma3Config,
+    Gemma3nTextConfig,
     Gemma4TextConfig,
     GPT2Config,
     HubertConfig,
@@ -55,6 +56,10 @@ from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32In
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
+from transformers.models.gemma3n.modeling_gemma3n import (
+    Gemma3nTextDecoderLayer,
+    Gemma3nTextLaurelBlock,
+)
 from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.hubert.modeling_hubert import HubertFeatureEncoder, HubertPositionalConvEmbedding
@@ -91,6 +96,7 @@ from .test_components import (
     adaptive,
     disentangled,
     joint,
+    per_layer_embedding,
     single_stream,
     with_streams,
     without_indexer,
@@ -173,6 +179,11 @@ GEMMA4 = Gemma4TextConfig(
     attn_implementation="eager",
     experts_implementation="batched_mm",
 )
+GEMMA3N = Gemma3nTextConfig(
+    **{"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 6},
+    **{"num_hidden_layers": 5, "num_kv_shared_layers": 0, "attention_bias": True, "laurel_rank": 5},
+    **{"hidden_size_per_layer_input": 9, "altup_num_inputs": 3, "attn_implementation": "eager"},
+)
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=3, state_size=5, chunk_size=9)
 OLMO2 = Olmo2Config(
     hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True, attn_implementation="eager"
@@ -242,6 +253,24 @@ def _gemma2(module: Any, x: torch.Tensor) -> Any:
 def _gemma4(module: Any, x: torch.Tensor) -> Any:
     angles = torch.zeros(1, S, 6), torch.zeros(1, S, 6)
     return module(x, shared_kv_states={}, position_embeddings=angles, attention_mask=_mask())
+
+
+def _laurel(module: Any, x: torch.Tensor) -> torch.Tensor:
+    """Run Gemma 3n's layer on one residual stream, without the steps before and after it."""
+    normed, angles = module.input_layernorm(x), (torch.zeros(1, S, 6), torch.zeros(1, S, 6))
+    y = module.self_attn(normed, angles, _mask(), shared_kv_states={})[0]
+    y = x + module.post_attention_layernorm(y) + module.laurel(normed)
+    return y + module.post_feedforward_layernorm(module.mlp(module.pre_feedforward_layernorm(y)))
+
+
+def _per_layer(module: Any, x: torch.Tensor) -> torch.Tensor:
+    gate = module.act_fn(module.per_layer_input_gate(x))
+    return module.post_per_layer_input_norm(module.per_layer_projection(gate * torch.zeros(B, S, 9)))
+
+
+def _alternating(module: Any, x: torch.Tensor) -> Any:
+    angles = (torch.zeros(1, S, 6), torch.zeros(1, S, 6))
+    return module(x.expand(3, B, S, 24), angles, torch.zeros(B, S, 9), {}, _mask())
 
 
 def _relative(module: Any, x: torch.Tensor) -> Any:
@@ -344,6 +373,14 @@ CASES = [
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, lambda: Gemma2DecoderLayer(GEMMA2, 0), _gemma2),
     Case("expert-sandwich-block", {"E": 24, "H": 7, "A": 4, "X": 5, "K": 3, "M": 9},
          lambda: Gemma4TextDecoderLayer(GEMMA4, 0), _gemma4),
+    Case("laurel", {"E": 24, "R_lau": 5}, lambda: Gemma3nTextLaurelBlock(GEMMA3N)),
+    Case("laurel-block", {"E": 24, "H": 7, "A": 4, "R_lau": 5}, lambda: Gemma3nTextDecoderLayer(GEMMA3N, 0), _laurel),
+    Case("per-layer-input", {"E": 24, "E_pli": 9}, lambda: Gemma3nTextDecoderLayer(GEMMA3N, 0), _per_layer),
+    Case("per-layer-embedding", {"V_pli": 23, "L": 5, "E": 24, "E_pli": 9}, per_layer_embedding,
+         lambda module, x: module.project_per_layer_inputs(x, torch.zeros(B, S, 5, 9))),
+    Case("stream-projection", {"E": 24}, lambda: nn.Linear(24, 24, bias=False)),
+    Case("alt-up-block", {"E": 24, "H": 7, "A": 4, "R_lau": 5, "E_pli": 9, "N_alt": 3},
+         lambda: Gemma3nTextDecoderLayer(GEMMA3N, 0), _alternating),
     Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, lambda: Olmo2DecoderLayer(OLMO2, 0), _gemma2),
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),
          lambda module, x: module(x, attention_mask=_mask())),
@@ -397,7 +434,7 @@ CASES = [
 SILENT = {  # no matrix products: tests/test_components.py checks their weights
     "token-embedding", "position-embedding", "segment-embedding", "layer-norm", "rms-norm", "dropout",
     "head-norm", "identity", "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias", "alibi",
-    "xielu", "layer-scale", "group-norm",
+    "xielu", "layer-scale", "group-norm", "gaussian-top-k",
 }  # fmt: skip
 
 

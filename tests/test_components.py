@@ -28,6 +28,7 @@ from transformers import (
     Dinov2Config,
     Gemma2Config,
     Gemma3Config,
+    Gemma3nTextConfig,
     Gemma4TextConfig,
     GPT2Config,
     GptOssConfig,
@@ -67,6 +68,11 @@ from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32In
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer, Dinov2LayerScale
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
+from transformers.models.gemma3n.modeling_gemma3n import (
+    Gemma3nTextDecoderLayer,
+    Gemma3nTextLaurelBlock,
+    Gemma3nTextModel,
+)
 from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
@@ -143,6 +149,11 @@ V4 = DeepseekV4Config(
 COMPRESSED = {"E": 24, "A": 6, "D": 10, "R_q": 8, "G_out": 3, "R_out": 7}
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
+GEMMA3N = Gemma3nTextConfig(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4,
+                            head_dim=6, num_hidden_layers=5, num_kv_shared_layers=0, attention_bias=True, laurel_rank=5,
+                            hidden_size_per_layer_input=9, altup_num_inputs=3, vocab_size=29,
+                            vocab_size_per_layer_input=23, attn_implementation="eager")  # fmt: skip
+PER_LAYER = ("per_layer_input_gate", "per_layer_projection", "post_per_layer_input_norm")
 GEMMA4 = Gemma4TextConfig(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                           attention_bias=True, hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=5,
                           top_k_experts=2, moe_intermediate_size=9)  # fmt: skip
@@ -263,6 +274,19 @@ CASES = [
     # seven norms of 24, attention and gated MLP as above, the router 24*5, and five experts of 3*24*9
     Case("expert-sandwich-block", {"E": 24, "H": 7, "A": 4, "X": 5, "K": 2, "M": 9}, 6432,
          lambda: _plain(_unscaled(Gemma4TextDecoderLayer(GEMMA4, 0)))),
+    Case("gaussian-top-k", {}, 0, None),
+    Case("laurel", {"E": 24, "R_lau": 5}, 264, lambda: Gemma3nTextLaurelBlock(GEMMA3N)),  # 2*24*5 + 24
+    # four norms of 24, attention and gated MLP as above, 264
+    Case("laurel-block", {"E": 24, "H": 7, "A": 4, "R_lau": 5}, 3264,
+         lambda: _only(_plain(Gemma3nTextDecoderLayer(GEMMA3N, 0)), "altup", *PER_LAYER)),
+    Case("per-layer-input", {"E": 24, "E_pli": 9}, 456,  # 2*24*9 + 24
+         lambda: nn.ModuleList(getattr(Gemma3nTextDecoderLayer(GEMMA3N, 0), name) for name in PER_LAYER)),
+    # 23*5*9 + 5*9*24 + 9
+    Case("per-layer-embedding", {"V_pli": 23, "L": 5, "E": 24, "E_pli": 9}, 2124, lambda: per_layer_embedding()),  # noqa: PLW0108
+    Case("stream-projection", {"E": 24}, 576, lambda: nn.Linear(24, 24, bias=False)),  # 24*24
+    # 3264, 456, a norm of 24, 24*3, 3*9, 3*3 and a factor of 24
+    Case("alt-up-block", {"E": 24, "H": 7, "A": 4, "R_lau": 5, "E_pli": 9, "N_alt": 3}, 3876,
+         lambda: _plain(Gemma3nTextDecoderLayer(GEMMA3N, 0))),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
     Case("rms-norm", {"E": 5}, 5, lambda: Olmo2RMSNorm(5), {"late": True}),
     # two norms of 24, attention 2400, gated MLP 504
@@ -389,6 +413,19 @@ CASES = [
     Case("conditioning", {"E": 5, "N_class": 13}, 1385, lambda: CombinedTimestepLabelEmbeddings(13, 5)),
     Case("parallel-block", {"E": 24, "H": 7, "A": 4}, 2952, lambda: _parallel()),  # noqa: PLW0108
 ]  # fmt: skip
+
+
+def _only(layer: nn.Module, *others: str) -> nn.Module:
+    """Return the layer without some of its modules."""
+    for name in others:
+        setattr(layer, name, None)
+    return layer
+
+
+def per_layer_embedding() -> nn.Module:
+    """Return Gemma 3n's model with only its embeddings per layer."""
+    others = ("embed_tokens", "layers", "norm", "altup_projections", "altup_unembed_projections")
+    return _only(Gemma3nTextModel(GEMMA3N), *others)
 
 
 def without_indexer(compressor: nn.Module) -> nn.Module:

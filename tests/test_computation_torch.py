@@ -169,6 +169,11 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
             given["θ"], given["θ_1"] = (
                 angles(size[name], 1e4, long) for name, long in (("D_enc", SOURCE), ("D", LENGTH))
             )
+        given |= {
+            f"θ_{each}_reusing_layers": given[f"θ_{each}_layers"]
+            for each in ("local", "global")
+            if f"θ_{each}_layers" in given
+        }
         given["θ_first_layer"] = given["θ_dense_layers"] = given.get("θ_global_layers", given["θ"])
     made_by = type(ours.component)
     lists = made_by.names.layers if hasattr(made_by, "names") else getattr(made_by, "layers", "")
@@ -189,6 +194,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         kinds=kinds_of(known),
         apart=case.apart,
     )
+    if kind == "gemma3n_text":
+        keep_reused(theirs, given)
     with torch.no_grad():
         expected = whose.watched(lambda: theirs(**inputs))
         found = Reader(whose, ours.component.ledger.apart.root, "", given).run()
@@ -197,6 +204,19 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     theirs_out = getattr(expected, output.get(kind, "logits"))
     assert_same(found, theirs_out.flatten(2).transpose(1, 2) if theirs_out.dim() == 4 else theirs_out)  # an image
     assert len(whose.compared) > 4, whose.compared
+
+
+def keep_reused(theirs: Any, given: dict[str, Tensor]) -> None:
+    """Keep the keys and values that layers of each kind reuse, by the names in our lines."""
+
+    def keep(module: Any, inputs: Any, facts: Mapping[str, Any]) -> None:
+        kind = KINDS[module.layer_type].removesuffix("_layers")
+        for letter, x in zip("kv", facts["shared_kv_states"][module.layer_type], strict=True):
+            given[f"{kind}_reusing_layers.{letter}"] = given[letter] = x
+
+    for layer in theirs.model.layers:
+        if layer.self_attn.is_kv_shared_layer:
+            layer.self_attn.register_forward_pre_hook(keep, with_kwargs=True)
 
 
 def assert_same(ours: Tensor, theirs: Tensor) -> None:
@@ -315,6 +335,9 @@ def kinds_of(config: Any) -> list[str]:
         kinds = ["global_layers" if each in config.global_attn_indexes else "local_layers" for each in places]
     if config.model_type == "modernbert":
         kinds[0] = "first_layer"
+    if config.model_type == "gemma3n_text":
+        first = len(kinds) - config.num_kv_shared_layers
+        kinds[first:] = [each.replace("_layers", "_reusing_layers") for each in kinds[first:]]
     if config.model_type == "smollm3":
         kinds = ["rope_layers" if each else "nope_layers" for each in config.no_rope_layers]
     if config.model_type == "llama4_text":

@@ -37,6 +37,7 @@ from symformer.configs.kimi_layers import KimiLayers
 from symformer.configs.layers import Layers, RotaryLayers, SpelledLayers
 from symformer.configs.periodic_layers import PeriodicLayers
 from symformer.configs.quantization import FIELDS as QUANTIZED
+from symformer.configs.reusing_layers import ReusedKeysAndValues, ReusingLayers, SparseActivations
 from symformer.configs.rotary import ROPES
 from symformer.configs.shared_layers import SharedLayers
 from symformer.configs.sparse_attention_layers import IndexerLayers, ReusedKeys, SparseAttentionLayers
@@ -460,7 +461,7 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
         if isinstance(option, RotaryBase):
             other[option.name] = None
             continue
-        if isinstance(option, ReusedKeys | SlidingLayers):  # several fields, in the next test
+        if isinstance(option, ReusedKeys | SlidingLayers | ReusedKeysAndValues | SparseActivations):  # tested below
             continue
         value = default[option.name]
         assert value == filled.get(option.name, option.default)
@@ -613,6 +614,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
         KimiLayers: 2,
         CyclicLayers: 0,
         TowerLayers: 2,
+        ReusingLayers: 2,
         CompressedLayers: 4,
     }  # and the angles
     if type(fields.layers) in (Layers, IndexedLayers) and {*fields.layers.pattern} != {*fields.layers.sizes}:

@@ -60,6 +60,7 @@ SIZES = {
     **{"E_joint": 93, "E_pool": 94, "R_w": 95, "R_a": 97, "R_v": 98, "R_g": 99, "G_near": 101},
     **{"L_rec": 103, "H_lru": 104, "L_loc_enc": 107, "L_glo_enc": 109, "C_win_enc": 111},
     **{"E_enc": 144, "H_enc": 256, "A_enc": 224, "G_enc": 112, "D_enc": 106},
+    **{"V_pli": 1536, "E_pli": 113, "R_lau": 105, "N_alt": 114, "L_loc_re": 115, "L_glo_re": 117, "L_sparse": 118},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 OWN = {
@@ -293,9 +294,22 @@ def test_more_ranks_never_increase_the_cost_of_a_rank(name: str) -> None:
                 assert there(answer.formula) <= base, f"{answer} grows with {ranks}"
                 compared += 1
     # Sharding of a table of distances (UMT5 has one in each layer) or of a scan is refused, and so are pipeline stages
-    # for shared or several kinds of layers. OLMo 3 also has windows, and norms over all heads.
-    hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba", "zamba2", "rwkv7", *DELTA_RULES), 1)
-    hybrids["recurrent-gemma"] = 1
+    # for shared or several kinds of layers. OLMo 3 also has windows, and norms over all heads. Gemma 3n has thresholds
+    # of sharded rows.
+    hybrids = dict.fromkeys(
+        (
+            "nemotron-h",
+            "bamba",
+            "granitemoehybrid",
+            "jamba",
+            "zamba2",
+            "rwkv7",
+            "gemma3n",
+            "recurrent-gemma",
+            *DELTA_RULES,
+        ),
+        1,
+    )
     assert compared > {"t5": 1, "mt5": 1, "umt5": -1, "olmo3": -1, **hybrids}.get(name, 10)
 
 

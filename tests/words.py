@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import torch
@@ -48,6 +49,37 @@ def pooled(side: int) -> Function:
         return nn.functional.avg_pool2d(patches, side).flatten(2).transpose(1, 2)
 
     return mean
+
+
+def first_stream(x: Tensor) -> Tensor:
+    return x[:, 0]
+
+
+def other_streams(x: Tensor) -> Tensor:
+    return x[:, 1:]
+
+
+def joined_streams(x: Tensor, others: Tensor) -> Tensor:
+    return torch.cat((x[:, None], others), 1)
+
+
+def mixed_streams(x: Tensor, coefficients: Tensor) -> Tensor:
+    """Baykal et al. 2023: each new stream is a sum of all streams, with coefficients for each token."""
+    return torch.einsum("bnse,bson->bose", x, coefficients)
+
+
+def mean_of_streams(x: Tensor) -> Tensor:
+    return x.mean(1)
+
+
+def magnitude(x: Tensor) -> Tensor:
+    return x.pow(2).mean(-1, keepdim=True).sqrt()
+
+
+def gaussian_top_k(x: Tensor, share: float = 0.8) -> Tensor:
+    """You et al. 2025: a threshold that a normally distributed element exceeds with the probability 1 - share."""
+    bound = NormalDist().inv_cdf(share)
+    return (x - x.mean(-1, keepdim=True) - bound * x.std(-1, keepdim=True, unbiased=False)).relu()
 
 
 def xielu(x: Tensor, above: Tensor, below: Tensor) -> Tensor:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sympy import fraction
+
 from ..components.base import Component
 from ..components.channel_mixing import ChannelMixing
 from ..components.chunked_scan import ChunkedScan
@@ -111,6 +113,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
             "gate",
             "blocks",
             "prompt",
+            "reused",
         ),
     ),
     LatentAttention: ("heads", "query_latent", "indexer", "reused", "shared", "positions"),
@@ -129,7 +132,7 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
     RecurrentBlock: ("activation",),
     ShortConvolution: ("bias",),
     MLP: ("hidden", "bias", "activation", "trained"),
-    GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm", "adapter"),
+    GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm", "adapter", "sparsity"),
     MoE: (
         *("experts", "local", "per_token", "activation", "hidden", "routing", "lifted", "bias", "choice_bias"),
         *(
@@ -149,6 +152,8 @@ IGNORED = (
     *("query", "key", "value", "output", "fused", "query_norm", "key_norm", "merged_norm", "gate", "up", "act", "down"),
     *(
         "norm_name",
+        "sparsity_name",
+        "sparsity_share",
         "value_norm_name",
         "input_norm_name",
         "router_norm_name",
@@ -250,6 +255,8 @@ def _attention_details(part: SelfAttention) -> list[str]:
     found = []
     if part.value_width is not None:
         found.append(f"values of width {{{code(part.value_width)}}}")
+    if part.reused:
+        found.append("keys and values of an earlier layer")
     if not part.value:
         found.append("values that are the projected keys")
     if part.value_norm is not None:
@@ -334,6 +341,13 @@ def cross_attention(part: CrossAttention) -> Phrases:
     }
 
 
+def _sparse(part: GatedMLP) -> str:
+    """Return the phrase for a network of which some layers keep only the largest activations."""
+    some, every = fraction(part.sparsity_share)
+    where = "" if every == 1 else f" in {{{code(some)}}} of the {{{code(every)}}} layers"
+    return f"activations of the MLP below a threshold set to 0{where}"
+
+
 def network(part: object, shared: bool) -> Phrases:
     """Return the phrases for a feed-forward network; ``shared`` if it is next to experts."""
     match part:
@@ -345,6 +359,7 @@ def network(part: object, shared: bool) -> Phrases:
             said = ["a gated MLP"]
             norm = "" if part.norm is None else article(norm_words(part.norm, False))
             said += [f"{norm} of the hidden layer of the MLP"] if norm else []
+            said += [_sparse(part)] if part.sparsity else []
             said += ["an adapter for the input projections of the MLP"] if part.adapter else []
             factors = part.gate_factor or part.factor
             said += ["constant factors of the gate and the output of the MLP"] if factors else []

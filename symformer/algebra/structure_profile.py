@@ -18,6 +18,7 @@ from ..components.hyper_connection import HyperConnection
 from ..components.identity import Identity
 from ..components.image_attention import ImageAttention
 from ..components.joint_attention import JointAttention
+from ..components.laurel_block import LaurelBlock
 from ..components.layer_norm import LayerNorm
 from ..components.linear import Linear
 from ..components.lm_head import LMHead
@@ -25,6 +26,7 @@ from ..components.mlp import MLP
 from ..components.parallel_block import ParallelBlock
 from ..components.parallel_sum import ParallelSum
 from ..components.patch_embedding import PatchEmbedding
+from ..components.per_layer_embedding import PerLayerEmbedding
 from ..components.position_embedding import PositionEmbedding
 from ..components.relative_attention import RelativeAttention
 from ..components.rms_norm import RMSNorm
@@ -194,6 +196,8 @@ def _path(item: Entry | Scope) -> str:
 
 def _is_kind(item: Entry | Scope) -> bool:
     """Return whether an item is a layer, or a list of equal layers."""
+    if isinstance(item, Scope) and item.parallel:
+        return False
     return isinstance(item, Scope) and (item.repeated or _role(item.part) in ("block", "MLP"))
 
 
@@ -244,6 +248,8 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
             found.add("positions", "positions from a convolution")
         case LayerNorm() | RMSNorm() if _path(item).startswith(FRAMES):
             found.add("audio", "a layer norm of the frames")
+        case PerLayerEmbedding():
+            found.add("tokens", "embeddings of width {E_pli} for each layer")
         case Linear() if _path(item).startswith(FRAMES):
             found.add("audio", "a projection of the frames to the hidden size")
         case PatchEmbedding(bias=bias):
@@ -427,6 +433,12 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
         layer.aspects["arrangement"].append(said)
     if any(isinstance(item, Scope) and isinstance(item.part, Identity) for item in kind.items):
         layer.aspects["arrangement"].append("no norm before attention")
+    if name == "alt-up-block":
+        layer.aspects["residual"].append("{N_alt} residual streams, of which each layer runs on one (AltUp)")
+        layer.aspects["residual"].append("an embedding of each token for each layer, added after the layer")
+    if any(isinstance(item, Scope) and isinstance(item.part, LaurelBlock) for item in kind.items):
+        layer.aspects["arrangement"].append("a norm before and a norm after each sublayer")
+        layer.aspects["residual"].append("a learned residual of rank {R_lau} next to attention (LAuReL)")
     if name == "hyper-connected-block":
         layer.aspects["residual"].append("{N_hc} residual streams that hyper-connections mix at each sublayer")
     if name == "layer-scale-block":

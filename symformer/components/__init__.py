@@ -13,6 +13,7 @@ from .base import Component as Component
 if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .adaptive_block import AdaptiveBlock as AdaptiveBlock
     from .alibi import ALiBi as ALiBi
+    from .alt_up_block import AltUpBlock as AltUpBlock
     from .attention_pooling import AttentionPooling as AttentionPooling
     from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
     from .channel_mixing import ChannelMixing as ChannelMixing
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .expert_sandwich_block import ExpertSandwichBlock as ExpertSandwichBlock
     from .gated_delta_net import GatedDeltaNet as GatedDeltaNet
     from .gated_mlp import GatedMLP as GatedMLP
+    from .gaussian_top_k import GaussianTopK as GaussianTopK
     from .group_norm import GroupNorm as GroupNorm
     from .head_norm import HeadNorm as HeadNorm
     from .head_transform import HeadTransform as HeadTransform
@@ -44,6 +46,8 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .joint_block import JointBlock as JointBlock
     from .kimi_delta_attention import KimiDeltaAttention as KimiDeltaAttention
     from .latent_attention import LatentAttention as LatentAttention
+    from .laurel import Laurel as Laurel
+    from .laurel_block import LaurelBlock as LaurelBlock
     from .layer_adapter import LayerAdapter as LayerAdapter
     from .layer_norm import LayerNorm as LayerNorm
     from .layer_scale import LayerScale as LayerScale
@@ -60,6 +64,8 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .parallel_sum import ParallelSum as ParallelSum
     from .patch_embedding import PatchEmbedding as PatchEmbedding
     from .patch_features import PatchFeatures as PatchFeatures
+    from .per_layer_embedding import PerLayerEmbedding as PerLayerEmbedding
+    from .per_layer_input import PerLayerInput as PerLayerInput
     from .pooled_image_encoder import PooledImageEncoder as PooledImageEncoder
     from .pooler import Pooler as Pooler
     from .pooling_projector import PoolingProjector as PoolingProjector
@@ -82,6 +88,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .short_convolution import ShortConvolution as ShortConvolution
     from .single_stream_block import SingleStreamBlock as SingleStreamBlock
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
+    from .stream_projection import StreamProjection as StreamProjection
     from .text_conditioning import TextConditioning as TextConditioning
     from .text_encoder import TextEncoder as TextEncoder
     from .time_mixing import TimeMixing as TimeMixing

@@ -33,6 +33,7 @@ from ..language.notation.display_tree import (
 from ..language.notation.text import text
 from ..ledger.facts import (
     ATTENDING,
+    AVERAGED,
     BACK,
     CARRYING,
     COMPRESSED,
@@ -40,17 +41,25 @@ from ..ledger.facts import (
     EARLIER,
     ENDS,
     FIRST_VALUES,
+    GAUSSIAN_TOP_K,
     GENERAL,
     GROUPED,
     INTERPOLATED,
+    JOINED_STREAMS,
+    MAGNITUDE,
+    OTHER_STREAMS,
     OVERLAPPING,
     POOLED,
     REST,
+    REUSED_KEYS,
+    REUSED_VALUES,
     ROTARY,
     ROW,
     SCATTERED,
     SHIFTED,
+    STREAM,
     STREAMS,
+    SUBTRACTED,
     SUMMED,
     UNWINDOWED,
     WEIGHT_NORM,
@@ -86,6 +95,7 @@ _ANGLES = TensorName("θ")  # rotary angles
 _FIXED = {"slopes": "β", "temperatures": "τ"}  # tables without weights, by their function
 _TABLES = {
     "tokens": "t",
+    "layers": "t",
     "positions": "i",
     "segments": "s",
     "distances": "d",
@@ -293,15 +303,18 @@ class _Computing:
         self.named[id(after.root)] = TensorName(letter, index=tree(count))
 
     def _beside(self, x: Tensor) -> Tree:
-        """Return the name of another input of every layer; adds a line for it if necessary."""
-        shown = self._shown(x)
+        """Return the name of another input of every layer; adds a line for it if necessary.
+
+        If each layer has its own part of it, the name has the index of the layer.
+        """
+        shown, own = self._shown(x), len(x.shape) < len(x.root.shape)
         if shown == _ANGLES and id(x.root) not in self.named:  # two stacks may have different angles
             self.named[id(x.root)] = shown = self._fresh(_ANGLES.letter)
-        if isinstance(shown, TensorName):
-            return shown
-        self.named[id(x.root)] = name = self._fresh("β" if len(x.shape) == 4 else "m")
-        self.found.append(Assignment(name, shown, _shape(x)))
-        return name
+        if not isinstance(shown, TensorName):
+            self.named[id(x.root)] = name = self._fresh("β" if len(x.shape) == 4 else "m")
+            self.found.append(Assignment(name, shown, _shape(x.root if own else x)))
+            shown = name
+        return replace(shown, index=_THIS) if own else shown
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -356,7 +369,7 @@ class _Computing:
             self.named[id(x)] = name = self._of_each_expert(name) if self._by_expert(x) else name
             uses = self.uses[id(x)]
             shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
-            shape = x.shape if self._slides(uses[0][0]) else shape
+            shape = x.shape if self._slides(uses[0][0]) or _apart(uses[0][0], uses[0][2]) else shape
             self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
             return
         names: list[Tree] = []
@@ -402,6 +415,8 @@ class _Computing:
         if self._routed(x):
             return "w", False
         for item, position, view in self.uses.get(id(x), []):
+            if _apart(item, view):
+                return "ε", False
             piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
@@ -455,8 +470,9 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
-        if x.name.rpartition(".")[2] == FIRST_VALUES:
-            return "ν"
+        known = {FIRST_VALUES: "ν", REUSED_KEYS: "k", REUSED_VALUES: "v"}
+        if own := known.get(x.name.rpartition(".")[2]):
+            return own
         if any(each.function == SCATTERED and each.inputs[1].root is x for each in entries_of(self.scope)):
             return "m"  # the tokens of images
         first = next((each.root for each in read_by(self.scope)), None)
@@ -538,6 +554,8 @@ class _Computing:
                 if self._routed(entry.inputs[0]) and isinstance(rest[0], TensorName):  # a number for each expert
                     return Pointwise((first, replace(rest[0], index=_EXPERT)))
                 return _multiplied(entry, first, rest)
+            case OperationKind.ADD if entry.function == SUBTRACTED:
+                return Sum((first, Minus(rest[0])))
             case OperationKind.ADD if entry.function == INTERPOLATED:
                 return Applied("lerp", (first, *rest))
             case OperationKind.ADD if entry.function == COMPRESSED:
@@ -552,6 +570,8 @@ class _Computing:
                 return Applied("row", (first,))
             case OperationKind.JOIN if entry.function == COPIES:
                 return Applied("copies", (first,), tree(entry.output.shape[2]))
+            case OperationKind.JOIN if entry.function == JOINED_STREAMS:
+                return Applied("streams", (first, *rest))
             case OperationKind.JOIN if entry.function == SCATTERED:
                 return Applied("insert", (first, *rest))
             case OperationKind.JOIN if entry.function == WINDOWS:
@@ -569,6 +589,8 @@ class _Computing:
                 if layers is None or not isinstance(first, TensorName):
                     raise _UnknownError
                 return replace(first, index=tree(layers.count - entry.skipped))
+            case OperationKind.SELECT if entry.function in (STREAM, OTHER_STREAMS):
+                return Applied("first" if entry.function == STREAM else "others", (first,), Word("stream"))
             case OperationKind.SELECT if entry.function in ENDS:
                 return Applied(entry.function, (first,), tree(entry.output.shape[1]))
             case OperationKind.SELECT:
@@ -582,10 +604,16 @@ class _Computing:
                 return Applied("collapse", (first, *rest))
             case OperationKind.COMBINE if entry.function == SUMMED:
                 return Applied("sum", (first,))
+            case OperationKind.COMBINE if entry.function == MAGNITUDE:
+                return Applied("magnitude", (first,))
+            case OperationKind.COMBINE if entry.function == AVERAGED:
+                return Applied("mean", (first,), Word("stream"))
             case OperationKind.COMBINE if entry.function == POOLED:
                 return Applied("pool", (first,))
             case OperationKind.COMBINE:
                 return Total(_EXPERT, Product((_of_expert(rest[0]), first)) if rest else first)
+            case OperationKind.MATCH if entry.function == "" and len(entry.output.shape) == 4:
+                return Applied("mix", (first, *rest), Word("stream"))
             case OperationKind.MATCH if entry.function == STREAMS:
                 return Applied("mix", (*rest, first))
             case OperationKind.COMPRESS:
@@ -654,7 +682,9 @@ class _Computing:
         return Pointwise((_vector(lengths), FractionNode(weight, Applied("length", (weight,), Word("kernel")))))
 
     def _norm(self, entry: Entry, x: Tree) -> Tree:
-        stored = {weight.path.rpartition(".")[2] for weight in entry.weights}
+        stored = {weight.path.rpartition(".")[2] for weight in (*entry.weights, *entry.shared)}
+        if entry.function == GAUSSIAN_TOP_K:
+            return Applied("gaussian_topk", (x,))
         if entry.function not in _NORMS:
             raise _UnknownError
         about, divided = _NORMS[entry.function]
@@ -664,7 +694,8 @@ class _Computing:
         mean = Applied("mean", (x,), which)
         shown: Tree = FractionNode(Sum((x, Minus(mean))) if about else x, Applied(divided, (x,), which))
         own = entry.path.rpartition(".")[2]
-        below = "" if own == self.scope.name.rpartition(".")[2] or not self.scope.name else own
+        alone = not self.scope.name and len({_module(each.path) for each in weights_of(self.scope)}) < 2
+        below = "" if own == self.scope.name.rpartition(".")[2] or alone else own
         if "weight" in stored:
             w = TensorName("w", below)
             shown = Pointwise((shown, Sum((Number(1), w)) if entry.function.endswith("_offset") else w))
@@ -689,6 +720,11 @@ class _Computing:
                 self._called(entry.output)[0] or entry.path.rpartition(".")[2]
             )  # rows of a larger matrix
         return TensorName(letter, called.removesuffix("*"), which)
+
+
+def _apart(item: Item, view: Tensor) -> bool:
+    """Return True if each of several layers reads its own part of a tensor."""
+    return isinstance(item, Scope) and item.loop is not None and len(view.shape) < len(view.root.shape)
 
 
 def _decay(entry: Entry, step: Tree) -> tuple[Tree, Tree, tuple[Tree, ...]]:

@@ -179,6 +179,9 @@ ROWS = (
         ["for each query, 0 for the keys that an earlier layer has chosen, and minus infinity for all other keys"],
     ),
     LegendEntry("ν", TensorName("ν"), ["the values ", Math(TensorName("v")), " of the first layer"]),
+    LegendEntry("k", TensorName("k"), ["the keys of an earlier layer with the same window"]),
+    LegendEntry("v", TensorName("v"), ["the values of an earlier layer with the same window"]),
+    LegendEntry("ε_n", _at("ε", _N), ["the part of ", Math(TensorName("ε")), " that belongs to layer ", Math(_N)]),
     LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
     LegendEntry("τ", TensorName("τ"), ["a factor for each query, which grows with the logarithm of its position"]),
     LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
@@ -418,6 +421,30 @@ ROWS = (
     ),
     LegendEntry("previous", _word("previous"), [Math(_X), " at the preceding position, and zeros at the first one"]),
     LegendEntry("sum", _word("sum"), ["the sum over the last axis"]),
+    LegendEntry(
+        "magnitude", _word("magnitude"), ["the square root of the mean of ", Math(_SQUARE), " over the last axis"]
+    ),
+    LegendEntry(
+        "gaussian_topk",
+        _word("gaussian_topk"),
+        [
+            *("in some layers, the larger of 0 and ", Math(_X), " minus a threshold: the mean plus a multiple of the "),
+            *("standard deviation of ", Math(_X), " over the last axis; in the others, ", Math(_X)),
+        ],
+    ),
+    LegendEntry("first_stream", _word("first", below=Word("stream")), ["the first of several residual streams"]),
+    LegendEntry("others_stream", _word("others", below=Word("stream")), ["all residual streams but the first"]),
+    LegendEntry(
+        "mix_stream",
+        _word("mix", _X, _A, below=Word("stream")),
+        ["for each token and each row of ", Math(_A), ", the sum of the residual streams ", Math(_X), " times the row"],
+    ),
+    LegendEntry("mean_stream", _word("mean", below=Word("stream")), ["the mean of several residual streams"]),
+    LegendEntry(
+        "streams",
+        _word("streams", _X, _A),
+        ["the residual stream ", Math(_X), " before the streams ", Math(_A), ", as one tensor with an axis for them"],
+    ),
     LegendEntry("first", _word("first"), ["the first positions of each sequence; their number is the subscript"]),
     LegendEntry("last", _word("last"), ["the last positions of each sequence; their number is the subscript"]),
     LegendEntry("rest", _word("rest"), ["every position but the first, which is the class token"]),

@@ -331,6 +331,10 @@ def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
         count, among = Math.of(line.count), Math.of(line.among)
         return ["Specific to " if first else "specific to ", count, " of the ", among, " layers, "]
     times, among = fraction(line.count)
+    if line.parallel and among != 1:
+        return ["In " if first else "in ", Math.of(times), " of the ", Math.of(among), " layers, "]
+    if line.parallel:
+        return ["One of " if first else "one of ", Math.of(line.count), " side by side, "]
     if among != 1:  # a part whose weights layers share, or a part inside it whose weights they do not share
         stored, around = Math.of(times), Math.of(among)
         return ["Stored " if first else "stored ", stored, " times for ", around, " copies of the part around it, "]

@@ -92,6 +92,19 @@ _TABLE = (
     Letter("L_global", "layers with global attention", "layers", ("layer_types",)),
     Letter("L_loc_enc", "layers of the encoder with local attention", "layers"),
     Letter("L_glo_enc", "layers of the encoder with global attention", "layers"),
+    Letter(
+        "L_loc_re",
+        "layers with local attention that reuse the keys and values of an earlier layer",
+        "layers",
+        ("num_kv_shared_layers",),
+    ),
+    Letter(
+        "L_glo_re",
+        "layers with global attention that reuse the keys and values of an earlier layer",
+        "layers",
+        ("num_kv_shared_layers",),
+    ),
+    Letter("L_sparse", "layers with sparse activations", "layers", ("activation_sparsity_pattern",)),
     Letter("L_csa", "layers with compressed sparse attention", "layers", ("layer_types",)),
     Letter("L_hca", "layers with heavily compressed attention", "layers", ("layer_types",)),
     Letter("L_rope", "layers with rotary positions", "layers", ("no_rope_layers",)),
@@ -123,6 +136,7 @@ _TABLE = (
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
     Letter("N_group", "groups of layers with shared weights", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary size", "rows", ("vocab_size",)),
+    Letter("V_pli", "vocabulary size of the per-layer embeddings", "rows", ("vocab_size_per_layer_input",)),
     Letter("V_type", "token types (segments)", "rows", ("type_vocab_size",)),
     Letter("P", "learned positions", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
     Letter("P_enc", "positions of the encoder", "rows", ("max_source_positions",)),
@@ -133,6 +147,7 @@ _TABLE = (
     Letter("E_emb", "embedding size, if different from the hidden size", "elements", ("embedding_size",)),
     Letter("E", "hidden size", "elements", ("hidden_size", "n_embd", "d_model")),
     Letter("E_enc", "hidden size of the encoder", "elements"),
+    Letter("E_pli", "width of the per-layer embeddings", "elements", ("hidden_size_per_layer_input",)),
     Letter("E_vis", "hidden size of the vision transformer", "elements"),
     Letter("E_proj", "projection size of texts and images", "elements"),
     Letter("E_joint", "width of the encoded text", "elements", ("joint_attention_dim",)),
@@ -173,6 +188,7 @@ _TABLE = (
     Letter("N_state", "state size per element", "elements", growth=0),
     Letter("R_dt", "rank of the time steps", "elements"),
     Letter("R_adapter", "rank of the adapters of shared weights", "elements", ("adapter_rank",)),
+    Letter("R_lau", "rank of the learned residual", "elements", ("laurel_rank",)),
     Letter("R_w", "rank of the decays of a recurrent state", "elements", ("decay_low_rank_dim",)),
     Letter("R_a", "rank of the learning rates of a recurrent state", "elements", ("a_low_rank_dim",)),
     Letter("R_v", "rank of the shares of the first layer's values", "elements", ("v_low_rank_dim",)),
@@ -204,6 +220,7 @@ _TABLE = (
     Letter("N_class", "classes", "classes", ("num_labels",)),
     Letter("N_chan", "channels of the image", "channels", ("num_channels",), growth=0),
     Letter("N_reg", "register tokens", "tokens", ("num_register_tokens",), growth=0),
+    Letter("N_alt", "residual streams of alternating updates", "streams", ("altup_num_inputs",), growth=0),
     Letter("N_out", "output channels", "channels", growth=0),
     Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
     Letter("H_adapter", "hidden size of an adapter", "elements", growth=0, run=True),
@@ -249,6 +266,8 @@ L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_gl
 L_csa, L_hca, C_csa, C_hca = (SYMBOLS[name] for name in ("L_csa", "L_hca", "C_csa", "C_hca"))
 N_hc, G_out, R_out = (SYMBOLS[name] for name in ("N_hc", "G_out", "R_out"))
 L_idx, L_reuse = SYMBOLS["L_idx"], SYMBOLS["L_reuse"]
+L_loc_re, L_glo_re, L_sparse = (SYMBOLS[name] for name in ("L_loc_re", "L_glo_re", "L_sparse"))
+V_pli, E_pli, R_lau, N_alt = (SYMBOLS[name] for name in ("V_pli", "E_pli", "R_lau", "N_alt"))
 L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
 L_loc_x, L_conv_x, L_glo_x = (SYMBOLS[name] for name in ("L_loc_x", "L_conv_x", "L_glo_x"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))

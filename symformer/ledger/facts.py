@@ -23,7 +23,7 @@ Mask = Literal["none", "causal"]
 # Scores of rows or columns are products of queries with a table of the distances along that axis of an image.
 Scale = Literal["scores", "queries", "none", "number", "distances", "rows", "columns"]
 Factor = Literal["", "root", "over root"]  # the factor of a tensor: a number, sqrt(width) or 1 / sqrt(width)
-Table = Literal["tokens", "positions", "segments", "distances", "classes"]  # the meaning of a table's rows
+Table = Literal["tokens", "layers", "positions", "segments", "distances", "classes"]  # the meaning of a table's rows
 Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" fixes only the first layer
 ROTARY = ("rotary", "rotary_single")  # rotary tables, in the model's dtype or in float32
 INDEXED = "indexed"  # a selection of a different position in each sequence: a copy, not a view
@@ -33,6 +33,12 @@ ENDS = ("first", "last")  # a selection of the first or the last positions
 EARLIER = "earlier"  # a selection of the output of an earlier layer instead of the last
 POOLED = "pooled"  # a combination of positions: the mean of each square of neighbouring patches
 SUMMED = "summed"  # a combination of the elements of each row: their sum
+STREAM = "stream"  # a selection of one of several residual streams
+OTHER_STREAMS = "other streams"  # a selection of all residual streams but the first
+JOINED_STREAMS = "joined streams"  # a join of a residual stream and further ones
+MAGNITUDE = "magnitude"  # a combination of the elements of each row: the root of their mean square
+SUBTRACTED = "subtracted"  # an addition of the negative of the other tensor
+AVERAGED = "averaged"  # a combination of residual streams: their mean
 SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first
 WINDOWS = "windows"  # a join of the square windows of an image, filled up with zeros
 UNWINDOWED = "from windows"  # a join of the tokens of an image, given those of its windows
@@ -51,6 +57,8 @@ BY_HEAD = "by head"  # a choice of keys whose sums over heads are elementwise, n
 GROUPED = "grouped"  # a linear layer with a matrix of its own for each group of elements
 FIRST_VALUES = "first_values"  # the name of an input: the values of the first layer
 EARLIER_INPUTS = "earlier inputs"  # a causal convolution whose state lacks the current input
+REUSED_KEYS, REUSED_VALUES = "reused_keys", "reused_values"  # names of inputs: the keys and values of an earlier layer
+GAUSSIAN_TOP_K = "gaussian_top_k"  # a norm: the excess of each element over a threshold of its row, or 0
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights, by their names in transformers.
@@ -235,6 +243,7 @@ class Entry:
     logits: bool = False  # whether its output has one number per token of the vocabulary
     module: bool = False  # whether it is a separate module in torch's print(model)
     used: Expr = ONE  # the share of its copies whose results reach the output; the others get no gradient
+    reused: bool = False  # attention: whether the keys and values are those that an earlier layer computes and caches
     blocks: bool = False  # attention: whether tokens of an image or of a prompt also attend to its later tokens
     measured: str = ""  # the only quantity it was traced for; "" for an operation, which counts for every quantity
     share: Tensor | None = None  # keys or values gathered from all ranks: this rank's shard
@@ -286,6 +295,9 @@ class Scope:
         None  # repeated layers: their input, the input of each layer, and its output
     )
     handed: tuple[Tensor, ...] = ()  # further inputs of each repeated layer
+    # Whether its copies are side by side rather than in sequence. Inside repeated layers, the count is the share of the
+    # layers that have the part.
+    parallel: bool = False
     distinct: Expr | None = None  # the number of repeated layers with their own weights; None: all
     mixture: Mixture | None = None  # the mixture of layers that these are one kind of
     among: Expr | None = None  # the number of layers of all kinds, if this scope is one of several of a list

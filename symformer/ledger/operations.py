@@ -18,6 +18,7 @@ from ..language.notation.text import text
 from ..language.shape_lines import Shape, shape_line, spell
 from ..language.symbols import S, S_img, S_txt
 from .facts import (
+    AVERAGED,
     BACK,
     BY_HEAD,
     BY_ROW,
@@ -28,7 +29,10 @@ from .facts import (
     GROUPED,
     INDEXED,
     INTERPOLATED,
+    JOINED_STREAMS,
+    MAGNITUDE,
     ONE,
+    OTHER_STREAMS,
     OVERLAPPING,
     POOLED,
     REST,
@@ -36,7 +40,9 @@ from .facts import (
     ROW,
     SCATTERED,
     SHIFTED,
+    STREAM,
     STREAMS,
+    SUBTRACTED,
     SUMMED,
     UNWINDOWED,
     WEIGHT_NORM,
@@ -161,6 +167,13 @@ class Operations:
         scope.loop, scope.handed = (x, inner, y), tuple(each for each in context if isinstance(each, Tensor))
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
+
+    def side_by_side(self, name: str, count: Expr, part: Part, *inputs: Any) -> Any:
+        """Record a part of which there are ``count`` copies side by side, and return the output of one of them.
+
+        Inside repeated layers, ``count`` can be the share of the layers that have the part.
+        """
+        return self._enter(Scope(name, part, count, parallel=True), inputs)
 
     @contextmanager
     def encoder(self) -> Iterator[None]:
@@ -398,14 +411,17 @@ class Operations:
         bias: bool = True,
         each: Shape = (),
         module: bool = True,
+        shared: Mapping[str, Weight] = _OWN,
     ) -> Tensor:
         """x[…, E] -> y[…, E]: normalized over the last axis, with an optional scale ``[E]`` and bias ``[E]``.
 
-        ``each`` adds leading axes to scale and bias, such as one for the heads.
+        ``each`` adds leading axes to scale and bias, such as one for the heads. Weights given as ``shared`` are stored
+        elsewhere.
         """
-        stored = [part for part, wanted in (("weight", scale), ("bias", bias)) if wanted]
-        weights = tuple(self._store(name, part, (*each, x.width)) for part in stored)
-        return self._write(OperationKind.NORM, name, (x,), x.shape, weights=weights, function=function, module=module)
+        wanted = {part: (*each, x.width) for part, has in (("weight", scale), ("bias", bias)) if has}
+        facts: dict[str, Any] = {"function": function, "module": module, "shared": tuple(shared.values())}
+        facts["weights"] = self._weights_of(name, wanted, shared)
+        return self._write(OperationKind.NORM, name, (x,), x.shape, **facts)
 
     # -- operations without weights ------------------------------------------------------------------------------
 
@@ -425,6 +441,10 @@ class Operations:
     def add(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """Return x + y, broadcast along axes of 1."""
         return self._write(OperationKind.ADD, name, (x, y), self._broadcast(name, x, y))
+
+    def subtract(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """Return x - y, broadcast along axes of 1."""
+        return self._write(OperationKind.ADD, name, (x, y), self._broadcast(name, x, y), function=SUBTRACTED)
 
     def interpolate(self, name: str, x: Tensor, y: Tensor, share: Tensor) -> Tensor:
         """Return x + share · (y - x) elementwise; the share broadcasts along axes of 1."""
@@ -552,6 +572,25 @@ class Operations:
         """x[B·⌈n/w⌉²,w²,E] -> y[B,n²,E]: the tokens of a square, given those of its windows."""
         return self._write(OperationKind.JOIN, name, (x,), (batch, side**2, x.width), function=UNWINDOWED)
 
+    def stream(self, name: str, x: Tensor) -> Tensor:
+        """x[B,N,S,E] -> y[B,S,E]: one of N residual streams, as a view."""
+        return self._write(OperationKind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]), function=STREAM)
+
+    def other_streams(self, name: str, x: Tensor) -> Tensor:
+        """x[B,N,S,E] -> y[B,N-1,S,E]: every residual stream but the first, as a view."""
+        shape = (x.shape[0], x.shape[1] - 1, *x.shape[2:])
+        return self._write(OperationKind.SELECT, name, (x,), shape, function=OTHER_STREAMS)
+
+    def prepend_stream(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[B,S,E], y[B,N-1,S,E] -> z[B,N,S,E]: a residual stream before others."""
+        self._same(self._path(name), "the streams that are joined", x.shape, (y.shape[0], *y.shape[2:]))
+        shape = (x.shape[0], y.shape[1] + 1, *x.shape[1:])
+        return self._write(OperationKind.JOIN, name, (x, y), shape, function=JOINED_STREAMS)
+
+    def mean_of_streams(self, name: str, x: Tensor) -> Tensor:
+        """x[B,N,S,E] -> y[B,S,E]: the mean of N residual streams."""
+        return self._write(OperationKind.COMBINE, name, (x,), (x.shape[0], *x.shape[2:]), function=AVERAGED)
+
     def gather(self, name: str, x: Tensor, length: Expr, by: Literal["query", "key"] = "query") -> Tensor:
         """s[B,A,S,a] -> y[B,A,S,length]: for each query and key, the column of their distance.
 
@@ -560,9 +599,10 @@ class Operations:
         return self._write(OperationKind.SELECT, name, (x,), (*x.shape[:-1], length), function=f"by {by}")
 
     def pairwise_products(self, name: str, x: Tensor, y: Tensor) -> Tensor:
-        """x[B,E], y[C,E] -> s[B,C]: the product of each row of one with each row of the other."""
-        self._same(self._path(name), "the widths of the matched tensors", x.shape[1:], y.shape[1:])
-        return self._write(OperationKind.MATCH, name, (x, y), (x.shape[0], y.shape[0]))
+        """x[…,a,E], y[…,b,E] -> s[…,a,b]: the product of each row of one with each row of the other."""
+        self._same(self._path(name), "the widths of the matched tensors", x.shape[-1:], y.shape[-1:])
+        self._same(self._path(name), "the leading axes of the matched tensors", x.shape[:-2], y.shape[:-2])
+        return self._write(OperationKind.MATCH, name, (x, y), (*x.shape[:-1], y.shape[-2]))
 
     def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
         """x[B,S,X] -> w[B,S,K]: choose K of the X experts, with their weights."""
@@ -582,6 +622,10 @@ class Operations:
     def sum_rows(self, name: str, x: Tensor) -> Tensor:
         """x[…, E] -> y[…, 1]: the sum over the last axis."""
         return self._write(OperationKind.COMBINE, name, (x,), (*x.shape[:-1], ONE), function=SUMMED)
+
+    def magnitude(self, name: str, x: Tensor) -> Tensor:
+        """x[…, E] -> y[…, 1]: the root of the mean square of the last axis."""
+        return self._write(OperationKind.COMBINE, name, (x,), (*x.shape[:-1], ONE), function=MAGNITUDE)
 
     # -- state ---------------------------------------------------------------------------------------------------
 
@@ -694,16 +738,18 @@ class Operations:
         compressed: Expr | None = None,
         capped: bool = False,
         blocks: bool = False,
+        reused: bool = False,
     ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: products of queries and keys per head, scaled by 1 / sqrt(D).
 
         With ``chosen``, each query attends to that many keys, which `choose_keys` determines. With ``compressed``, the
-        last keys are entries of that many tokens each, and ``chosen`` counts these only.
+        last keys are entries of that many tokens each, and ``chosen`` counts these only. Keys that are ``reused`` are
+        computed and cached by an earlier layer.
         """
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
         facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "chosen": chosen}
         facts |= {"latent": latent, "function": scale, "recalled": recalled, "capped": capped, "blocks": blocks}
-        facts |= {"compressed": compressed}
+        facts |= {"compressed": compressed, "reused": reused}
         return self._write(OperationKind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def distance_scores(
@@ -741,6 +787,7 @@ class Operations:
         compressed: Expr | None = None,
         keyed: bool = False,
         blocks: bool = False,
+        reused: bool = False,
         function: str = "",
     ) -> Tensor:
         """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the weighted sum of values per head.
@@ -752,6 +799,7 @@ class Operations:
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
         facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "chosen": chosen}
         facts |= {"latent": latent, "function": function, "blocks": blocks, "compressed": compressed, "keyed": keyed}
+        facts["reused"] = reused
         return self._write(OperationKind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
 
     def choose_keys(

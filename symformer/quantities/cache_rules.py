@@ -60,6 +60,8 @@ CONVOLUTION_BYTES = (
     "that dtype is fp8, because no model computes in fp8."
 )
 
+REUSED = "A layer that reuses the keys and values of an earlier layer caches none."
+
 COMPRESSED_BYTES = (
     "In addition to the keys of its window, an attention layer with compressed keys caches one entry for each complete "
     "group of tokens, and the projections and the gates of the tokens of the incomplete group. If the entries overlap, "
@@ -112,6 +114,8 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
         return []
     if entry.output.encoded or entry.recalled:  # an encoder's own attention runs once; recalled keys are recomputed
         return []
+    if entry.reused:  # an earlier layer caches them
+        return []
     if conventions.get("tokens") == "one":
         check_unsharded(entry, conventions, ("context",))
         read = {S: Integer(1)}
@@ -130,6 +134,11 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
         length = S
     what = "keys" if entry.kind is OperationKind.SCORES else "values"
     return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, size), purpose=CACHE)]
+
+
+def reuses(entry: Entry) -> bool:
+    """Return whether an operation is attention with the keys and values of an earlier layer."""
+    return entry.reused
 
 
 def keeps_places(entry: Entry) -> bool:

@@ -18,7 +18,9 @@ from ..language.shape_lines import Shape
 from ..language.symbols import C
 from ..ledger.facts import (
     ARRANGING,
+    AVERAGED,
     INTERPOLATED,
+    MAGNITUDE,
     MATCHING,
     MULTIPLYING,
     POOLED,
@@ -49,6 +51,10 @@ NORMS: Mapping[str, Count] = {
     "rms": Count(3, "square, sum, division by the root"),
     "rms_late": Count(3, "square, sum, division by the root"),
     "rms_uncast": Count(3, "square, sum, division by the root"),
+    "gaussian_top_k": Count(
+        6,
+        "sum for the mean, difference from it, square, sum for the variance, difference from the threshold, max(x, 0)",
+    ),
 }
 ACTIVATIONS: Mapping[str, Count] = {
     "relu": Count(1, "max(x, 0)"),
@@ -79,6 +85,8 @@ LIFTED = Count(1, "a sum for each element of y in x * (1 + y)")
 NORMED = Count(4, "square, sum, division by the root, product, for each element of a normalized weight")
 INTERPOLATION = Count(3, "x + w * (y - x): difference, product, sum")
 MEAN = Count(1, "a sum for each element of a mean of positions, and a division for each mean")
+STREAMS_MEAN = Count(1, "a sum for each element of a mean of residual streams, and a division for each mean")
+MAGNITUDES = Count(2, "square, sum, for each element of a row whose magnitude is computed")
 ROW = Count(1, "a sum for each element of a row")
 MASK = Count(1, "a sum for each score, if masked pairs are computed")
 
@@ -97,6 +105,8 @@ def printed_table() -> list[tuple[str, Count]]:
         ("weight norm", NORMED),
         ("interpolation", INTERPOLATION),
         ("mean", MEAN),
+        ("mean of streams", STREAMS_MEAN),
+        ("magnitude", MAGNITUDES),
         ("sum of a row", ROW),
         ("mask", MASK),
     ]
@@ -280,7 +290,7 @@ EXPERTS: Rule = refuse("count=all does not support the routing and weighting of 
 
 
 def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return the FLOPs of a sum of rows, or of a mean: a sum for each element and a division for each mean.
+    """Return the FLOPs of a sum of rows, a magnitude, or a mean: a sum for each element and a division for each mean.
 
     Raises RuleError for experts.
     """
@@ -288,7 +298,9 @@ def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         raise RuleError(f"{entry.path}: count=all does not support the weights of residual streams")
     if entry.function == SUMMED:
         return (_times(entry, "", ROW.flops, entry.inputs[0].shape),)
-    if entry.function != POOLED:
+    if entry.function == MAGNITUDE:
+        return (_times(entry, "", MAGNITUDES.flops, entry.inputs[0].shape),)
+    if entry.function not in (POOLED, AVERAGED):
         return EXPERTS(entry, conventions)
     return (
         _times(entry, " (sum)", MEAN.flops, entry.inputs[0].shape),

@@ -11,6 +11,7 @@ from .cache_rules import (
     DTYPE,
     GENERAL_STATE_BYTES,
     LATENT,
+    REUSED,
     SHIFT_BYTES,
     SIZES,
     STATE_BYTES,
@@ -24,6 +25,7 @@ from .cache_rules import (
     keys_and_values,
     per_token_product,
     recurs,
+    reuses,
     scans,
     shifted,
     shifts,
@@ -92,6 +94,7 @@ QUANTITY = Cached(
     decoded_tokens=0,
     recurrent="The bytes of the recurrent state that each layer passes to the next token, for each of B sequences.",
     notes={
+        reuses: REUSED,
         scans: STATES.format(layer="state-space"),
         applies_delta_rule: STATES.format(layer="linear-attention"),
         applies_general_delta_rule: "The size of the recurrent state does not depend on the number of tokens. "

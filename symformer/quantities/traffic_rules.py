@@ -12,8 +12,11 @@ from ..language.symbols import S
 from ..ledger.facts import (
     ARRANGING,
     ATTENDING,
+    AVERAGED,
     COPIES,
     GATHERED,
+    JOINED_STREAMS,
+    MAGNITUDE,
     MATCHING,
     MULTIPLYING,
     POINTWISE,
@@ -104,6 +107,8 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         raise RuleError(f"{entry.path}: placing the tokens of images among those of text is not supported")
     if entry.function in (WINDOWS, UNWINDOWED):
         raise RuleError(f"{entry.path}: the split of an image into windows is not supported")
+    if entry.function == JOINED_STREAMS:
+        raise RuleError(f"{entry.path}: residual streams, whose operations a kernel may fuse, are not supported")
     if entry.function in (COPIES, ROW):
         raise RuleError(f"{entry.path}: the residual streams of a token are not supported")
     if entry.function != "tokens":
@@ -197,9 +202,11 @@ EXPERTS: Rule = refuse(
 
 
 def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Raise RuleError for the outputs of experts, for a mean of positions, and for the sum of a row."""
+    """Raise RuleError for the outputs of experts, a mean of positions or streams, and the sum or magnitude of a row."""
     if entry.function == SUMMED:
         raise RuleError(f"{entry.path}: the sum of a row is not supported")
+    if entry.function in (AVERAGED, MAGNITUDE):
+        raise RuleError(f"{entry.path}: residual streams, whose operations a kernel may fuse, are not supported")
     if entry.function == POOLED:
         raise RuleError(f"{entry.path}: the mean of neighbouring patches is not supported")
     return EXPERTS(entry, conventions)

@@ -20,7 +20,7 @@ from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Divides, Numbers, Relations, evaluate_relation
 from ..language.symbols import C, N_new, P, S, print_order
-from ..ledger.facts import CARRYING, ONE, POOLED, WINDOWS, Entry, OperationKind
+from ..ledger.facts import CARRYING, JOINED_STREAMS, ONE, POOLED, WINDOWS, Entry, OperationKind
 from ..models.model import Model
 
 TARGET = Fraction(1, 10**12)
@@ -34,6 +34,9 @@ READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine 
 RECURRENT = (11, 13, 16)  # tokens of a recurrence, likewise, next to attention: a count is quadratic in them
 WIDE = (5, 6)  # windows that are at most as wide as READ: a count is affine in them
 CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
+# Residual streams: a count is cubic in them. They vary at the first depths only, because no row has both a size that
+# depends on depths and one that depends on streams, and no number of copies depends on both.
+WAYS = (8, 9, 10, 11)
 # Tokens of the groups that a compression replaces by one entry each: with lengths that are multiples of all of them, a
 # count is at most quadratic in each. The first values of two kinds differ, and one changes at a time.
 GROUPS = ((7, 8, 9), (10, 11, 12))
@@ -129,7 +132,9 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     entries = [(count.xreplace(totals), entry) for count, entry in model.ledger]
     # Sizes that cost time to run (layers, passes) get a few small values that suffice; the others are sampled.
     counts = [count.xreplace(totals) for count, _ in (*entries, *model.ledger.weights)]
-    depths = sorted({name for count in counts for name in count.free_symbols}, key=print_order)
+    joined = [entry.output.shape for _, entry in entries if entry.function == JOINED_STREAMS]
+    ways = {name for shape in joined for name in shape[1].free_symbols}
+    depths = sorted({name for count in counts for name in count.free_symbols} - ways, key=print_order)
     products = [_at_values(factors, fixed) for formula in formulas for factors in _products(formula)]
     weights = [weight.shape for _, weight in model.ledger.weights]
     shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
@@ -182,15 +187,19 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         )
         for formula in formulas
     }
+    for formula in formulas:
+        _separate(formula, {*depths}, ways)
+    first, *deeper = _grid(depths, model.component)
     always = {size: int(value) for size, value in fixed.items()} | {size: values[0] for size, values in groups.items()}
     # The sizes of groups change the rows of one kind of layer, and depths only their number: both change at once.
     others = [{size: value} for size, values in groups.items() for value in values[1:]]
 
     def grid_of(small: Mapping[Symbol, tuple[int, ...]]) -> list[Numbers]:
+        once = [values[:1] if size in ways else values for size, values in small.items()]
         grid = [
             {**depth, **dict(zip(small, values, strict=True)), **always}
-            for depth in _grid(depths, model.component)
-            for values in product(*small.values())
+            for depth, several in ((first, [*small.values()]), *((depth, once) for depth in deeper))
+            for values in product(*several)
         ]
         grid += [grid[0]] * (1 + len(others) - len(grid)) if groups else []
         return [{**place, **changed} for place, changed in zip(grid, [{}, *others, *[{}] * len(grid)], strict=False)]
@@ -253,6 +262,8 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
             found[length] = tuple(int(entry.chunk) * chunks for chunks in CHUNKS)
         if entry.function == POOLED:
             found |= dict.fromkeys(entry.output.shape[1].free_symbols, POOLS)
+        if entry.function == JOINED_STREAMS:
+            found |= dict.fromkeys(entry.output.shape[1].free_symbols, WAYS)
         if entry.function == WINDOWS:  # an image has many windows, so their sizes are small
             found |= dict.fromkeys(entry.output.shape[1].free_symbols, POOLS)
     return found
@@ -298,6 +309,15 @@ def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol,
         raise WitnessError(f"{formula.id} is not affine in its depths, so two values of each do not determine it")
     if new_tokens(formula) and Poly(formula.expanded, N_new).degree() > 2:
         raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three values of it do not determine it")
+
+
+def _separate(formula: Formula, depths: set[Symbol], ways: set[Symbol]) -> None:
+    """Raise WitnessError if a row, or its number of copies, depends both on depths and on residual streams."""
+    for count, line in formula.root.leaves():
+        for term in line.terms:
+            for expr in (count, Mul(*term.factors)):
+                if expr.free_symbols & ways and expr.xreplace(dict(formula.relations)).free_symbols & depths:
+                    raise WitnessError(f"{formula.id}: {line.path} depends both on depths and on residual streams")
 
 
 def _unrounded(expr: Expr, sizes: Collection[Symbol] = ()) -> Expr:

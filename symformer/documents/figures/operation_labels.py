@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from ...algebra import role_totals
 from ...formulas.account import Line
-from ...ledger.facts import COPIES, INTERPOLATED, POOLED, ROW, SCATTERED, SHIFTED, STREAMS, SUMMED, Entry, OperationKind
+from ...ledger.facts import (
+    AVERAGED,
+    COPIES,
+    GAUSSIAN_TOP_K,
+    INTERPOLATED,
+    JOINED_STREAMS,
+    MAGNITUDE,
+    OTHER_STREAMS,
+    POOLED,
+    ROW,
+    SCATTERED,
+    SHIFTED,
+    STREAM,
+    STREAMS,
+    SUBTRACTED,
+    SUMMED,
+    Entry,
+    OperationKind,
+)
 
 OPERATIONS = {
     OperationKind.LINEAR: "Linear",
@@ -31,6 +49,7 @@ OPERATIONS = {
 }
 TABLES = {
     "tokens": "Token embedding",
+    "layers": "Per-layer embedding",
     "positions": "Position embedding",
     "segments": "Segment embedding",
     "distances": "Distance embedding",
@@ -39,6 +58,14 @@ TABLES = {
 FUNCTIONS = {
     **{"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"},
     "xielu": "xIELU",
+}
+LABELS = {
+    AVERAGED: "Mean of streams",
+    MAGNITUDE: "Magnitude",
+    STREAM: "Stream selection",
+    OTHER_STREAMS: "Stream selection",
+    JOINED_STREAMS: "Streams",
+    SUBTRACTED: "Difference",
 }
 ROLES = {
     **dict.fromkeys((OperationKind.LOOKUP, OperationKind.POSITIONS), "embeddings"),
@@ -60,6 +87,8 @@ def operation(entry: Entry) -> str:
         return "Sines and cosines"
     if entry.kind is OperationKind.POSITIONS:
         return "Fixed positions"
+    if entry.function == GAUSSIAN_TOP_K:
+        return "Gaussian top-k"
     if entry.kind is OperationKind.NORM:
         return "Layer normalisation" if entry.function == "layer" else f"Normalisation ({entry.function})"
     if entry.kind is OperationKind.MOVE:
@@ -80,6 +109,8 @@ def operation(entry: Entry) -> str:
         return "Sum of rows"
     if entry.function == POOLED:
         return "Average pooling"
+    if entry.function in LABELS:
+        return LABELS[entry.function]
     if entry.function == SCATTERED:
         return "Insertion"
     return OPERATIONS.get(entry.kind, entry.kind.value)
