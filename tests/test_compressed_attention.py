@@ -98,3 +98,9 @@ def test_other_quantities_are_refused(quantity: str, conventions: dict[str, str]
 def test_cache_before_the_first_group_is_refused() -> None:
     with pytest.raises(SymformerError, match="before the first group of tokens is complete"):
         sf.model("deepseek-v4-flash").formula("kv-cache").value(B=1, C=3)
+
+
+def test_training_without_a_complete_group_is_refused() -> None:
+    """Torch then computes no gradient of the weights that compress tokens; from S = C_hca on, the counts are equal."""
+    with pytest.raises(SymformerError, match="without a complete group of tokens, no gradient reaches"):
+        sf.model("deepseek-v4-flash").formula("train-flops").value(B=1, S=127)

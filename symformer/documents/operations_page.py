@@ -43,6 +43,7 @@ STRUCTURE = (
     "call_shared",
     "detached",
     "repeat",
+    "side_by_side",
     "mix_layers",
     "run",
     "encoder",
@@ -97,6 +98,8 @@ EXAMPLES: Mapping[str, Example] = {
     "activation": Example("x[B,S,H] -> y[B,S,H]", lambda ops, x: ops.activation("act", x, "gelu")),
     "dropout": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.dropout("drop", x)),
     "add": Example("x[B,S,E], y[B,S,E] -> z[B,S,E]", lambda ops, x, y: ops.add("sum", x, y)),
+    "subtract": Example("x[B,S,E], y[B,S,E] -> z[B,S,E]", lambda ops, x, y: ops.subtract("difference", x, y)),
+    "magnitude": Example("x[B,S,E] -> y[B,S,1]", lambda ops, x: ops.magnitude("magnitude", x)),
     "interpolate": Example(
         "x[B,S,E], y[B,S,E], w[B,S,E] -> z[B,S,E]", lambda ops, x, y, w: ops.interpolate("mixed", x, y, w)
     ),
@@ -123,6 +126,12 @@ EXAMPLES: Mapping[str, Example] = {
     "mix_streams": Example(
         "x[B,S,N_hc,E], w[B,S,N_hc**2] -> y[B,S,N_hc,E]", lambda ops, x, w: ops.mix_streams("mixed", x, w)
     ),
+    "stream": Example("x[B,N_alt,S,E] -> y[B,S,E]", lambda ops, x: ops.stream("active", x)),
+    "other_streams": Example("x[B,N_alt,S,E] -> y[B,N_alt-1,S,E]", lambda ops, x: ops.other_streams("others", x)),
+    "prepend_stream": Example(
+        "x[B,S,E], y[B,N_alt-1,S,E] -> z[B,N_alt,S,E]", lambda ops, x, y: ops.prepend_stream("streams", x, y)
+    ),
+    "mean_of_streams": Example("x[B,N_alt,S,E] -> y[B,S,E]", lambda ops, x: ops.mean_of_streams("mean", x)),
     "compress": Example(
         "x[B,S,D], gate[B,S,D] -> y[B,floor(S/C_hca),D]",
         lambda ops, x, gate: ops.compress("compress", x, gate, C_hca, {}),
