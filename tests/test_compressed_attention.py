@@ -101,6 +101,6 @@ def test_cache_before_the_first_group_is_refused() -> None:
 
 
 def test_training_without_a_complete_group_is_refused() -> None:
-    """Torch then computes no gradient of the weights that compress tokens; from S = C_hca on, the counts are equal."""
+    """Torch then computes no gradient of the weights that compress tokens; test_tiny_configs compares longer runs."""
     with pytest.raises(SymformerError, match="without a complete group of tokens, no gradient reaches"):
         sf.model("deepseek-v4-flash").formula("train-flops").value(B=1, S=127)

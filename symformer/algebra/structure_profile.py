@@ -434,7 +434,7 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
     if any(isinstance(item, Scope) and isinstance(item.part, Identity) for item in kind.items):
         layer.aspects["arrangement"].append("no norm before attention")
     if name == "alt-up-block":
-        layer.aspects["residual"].append("{N_alt} residual streams, of which each layer runs on one (AltUp)")
+        layer.aspects["residual"].append("{N_alt} residual streams, with each layer on one of them (AltUp)")
         layer.aspects["residual"].append("an embedding of each token for each layer, added after the layer")
     if any(isinstance(item, Scope) and isinstance(item.part, LaurelBlock) for item in kind.items):
         layer.aspects["arrangement"].append("a norm before and a norm after each sublayer")

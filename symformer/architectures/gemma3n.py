@@ -66,10 +66,10 @@ STREAMS = {N_alt: Field(("altup_num_inputs",), 4), R_lau: Field(("laurel_rank",)
 
 @dataclass(frozen=True, kw_only=True)
 class Gemma3n(LocalGlobal, Biased):
-    """Gemma 3n, Google DeepMind 2025 [google2025]: Gemma 3 with N_alt residual streams of which each layer runs on one,
-    a learned residual connection of low rank, and an embedding of each token for each layer. The last layers reuse the
-    keys and values of earlier ones, and the first layers keep only the largest activations of their feed-forward
-    networks. Values are normalized.
+    """Gemma 3n, Google DeepMind 2025 [google2025]: Gemma 3 with N_alt residual streams, a learned residual connection
+    of low rank, and an embedding of each token for each layer. Each layer runs on one of the streams. The last layers
+    reuse the keys and values of earlier ones, and the first layers keep only the largest activations of their
+    feed-forward networks. Values are normalized.
 
     This is the language model only. The published checkpoints also store key and value projections of the layers that
     reuse keys and values; as in the transformers class, these are not counted.

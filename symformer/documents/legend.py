@@ -384,12 +384,13 @@ ROWS = (
         _word("stream_weights", _X, _A, _B),
         [
             *(
-                "the weights of the streams in a sublayer's input, by ",
-                Math(_word("stream_gates", _X, _A, _B)),
-                "; those ",
+                "three results, each with its own number in ",
+                Math(_A),
+                ". The first has the weights of the streams in ",
             ),
-            "of its output, twice the sigmoid; and a matrix, a softmax over each row whose rows and columns are ",
-            *("then divided by their sums in turn; ", Math(_A), " has a number for each of the three"),
+            *("a sublayer's input, ", Math(_word("stream_gates", _X, _A, _B)), ". The second has the weights of the "),
+            "sublayer's output, twice the sigmoid. The third is a matrix: the softmax of each row, after which rows ",
+            "and columns are divided by their sums in turn",
         ],
     ),
     LegendEntry("waves", _word("waves"), ["sines and cosines of ", Math(_X), ", at fixed frequencies"]),

@@ -62,6 +62,7 @@ CONVOLUTION_BYTES = (
 
 REUSED = "A layer that reuses the keys and values of an earlier layer caches none."
 
+NO_GROUP = "choose a larger value: before the first group of tokens is complete, the cache has no group to overlap with"
 COMPRESSED_BYTES = (
     "In addition to the keys of its window, an attention layer with compressed keys caches one entry for each complete "
     "group of tokens, and the projections and the gates of the tokens of the incomplete group. If the entries overlap, "
@@ -351,8 +352,7 @@ class Cached(Quantity):
         number of tokens of each group if entries overlap, because the last group is cached.
         """
         groups = {entry.compressed for _, entry in ledger if compresses(entry) and entry.function == OVERLAPPING}
-        because = "before the first group of tokens is complete, the cache has no group to overlap with"
-        whole = tuple(AtMost(group, C, because) for group in sorted(filter(None, groups), key=str))
+        whole = tuple(AtMost(group, C, NO_GROUP) for group in sorted(filter(None, groups), key=str))
         return (*whole, *self._wide(ledger, conventions))
 
     def _wide(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:

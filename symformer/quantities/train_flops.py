@@ -20,7 +20,9 @@ from .quantity import BOTH, Convention, Conventions, tally
 from .rule_sets import TRAINING
 from .rule_sets.rule_set import RuleSetQuantity
 
-NO_GROUP = "without a complete group of tokens, no gradient reaches the weights that compress them"
+NO_GROUP = (
+    "choose a larger value: without a complete group of tokens, no gradient reaches the weights that compress them"
+)
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
