@@ -6,24 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from sympy import Expr, Integer, Symbol
+from sympy import Expr, Symbol
 
 from ...formulas.account import Term
 from ...language.errors import RuleError
 from ...language.sizes import Condition, Divides
-from ...language.symbols import W
 from ...ledger.adapters import is_adapted
 from ...ledger.facts import Ledger, OperationKind, Weight
+from ..cache_formats import ELEMENTS
 from .gguf import PREFIX, GGUFPlan
 from .gguf_mixtures import MIXTURES
 from .linear_formats import LINEAR_FORMATS
 from .stored_matrix import stored_matrices
 from .weight_format import WeightFormat
 
-# The formats in which every weight has the same number of bytes per element.
-ELEMENT_BYTES: Mapping[str, Expr] = MappingProxyType(
-    {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
-)
+ELEMENT_BYTES = ELEMENTS  # the formats in which every weight has the same number of bytes per element
 _ELEMENTS = {
     "bf16": "2 bytes per element",
     "fp16": "2 bytes per element",
