@@ -45,7 +45,7 @@ class InFormat(Quantity):
 
     def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the elements per group, if the format has groups."""
-        return defaults(self.choose(conventions)[WEIGHTS])
+        return defaults(self.choose(conventions).get(WEIGHTS, ""))
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions of the quantity and the conditions on the shapes of the weights."""

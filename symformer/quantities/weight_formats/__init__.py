@@ -78,9 +78,11 @@ def stored_weights(ledger: Ledger, name: str, numbers: Mapping[Symbol, int], rop
             raise RuleError(
                 f"weights={name} needs the role of every weight, which a trace does not show ({entry.path})"
             )
-    if is_adapted(ledger):
-        raise RuleError(f"weights={name} is not supported for a model with adapters; remove them")
+    if is_adapted(ledger) and any(entry.kind is OperationKind.ROUTE for _, entry in ledger):
+        raise RuleError(f"weights={name} is not supported for adapters of a model with experts")
     if name.startswith(PREFIX):
+        if is_adapted(ledger):
+            raise RuleError(f"weights={name} is not supported for a model with adapters; remove them")
         plan = GGUFPlan(ledger, name.removeprefix(PREFIX), numbers, rope)
         return StoredWeights(
             {entry: tuple(terms) for entry, terms in plan.terms.items()},
