@@ -17,6 +17,7 @@ from symformer.documents.formats.page_layout import A4, is_tall
 from symformer.language.notation.text import text
 from symformer.language.symbols import SYMBOLS, E, H, L, V, name_size
 from symformer.ledger.facts import ONE, Scope
+from symformer.models.model import Model
 from symformer.models.provenance import ConfigLocation, TraceEvidence
 from symformer.output.blocks import Equation, Heading, Table
 
@@ -61,8 +62,10 @@ def test_layers_of_several_kinds_are_one_list_with_a_pattern() -> None:
         ("layers.*.mlp.experts.up_proj", (V, H, E)): (L,),
         ("layers.*.self_attn.q_proj.weight", (E, E)): (L / 4,),
     }
-    written, whole = page(counts)
-    kinds = r"$`\frac{3 L}{4}`$ with linear attention and $`\frac{L}{4}`$ with self-attention"
+    written, whole = page(counts, config=NUMBERS | {"depth": 20})
+    kinds = r"$`L_{\mathrm{lin}}`$ with linear attention and $`L_{\mathrm{attn}}`$ with self-attention"
+    assert r"$`L_{\mathrm{lin}}`$ = $`\frac{3 L}{4}`$" in written
+    assert r"$`L_{\mathrm{attn}}`$ = $`\frac{L}{4}`$" in written
     assert f"Common to all $`L`$ layers, `layers.*`. Kinds of layers: {kinds}." in written
     headings = [text_of(block) for block in whole.blocks if isinstance(block, Heading)]
     parts = ["Mixture of experts", "Linear attention", "Self-attention"]
@@ -84,8 +87,38 @@ def test_one_kind_of_layer_with_a_dense_mlp_and_one_with_experts() -> None:
     }
     traced = MeasuredModel(title="Rings", stem="rings", counts=counts)
     lists = [each for each in traced.ledger.root.items if isinstance(each, Scope)]
-    assert [(each.count, each.among) for each in lists] == [(L, L), (dense, L), (L - dense, L)]
+    sparse = SYMBOLS["L_moe"]
+    assert [(each.count, each.among) for each in lists] == [(L, L), (dense, L), (sparse, L)]
+    assert traced.totals == {sparse: L - dense}
     assert [each.label for each in lists] == ["", "layers_mlp", "layers_experts"]
+
+
+def test_kinds_of_layers_of_an_encoder_and_a_decoder_have_letters_of_their_own() -> None:
+    """As in NLLB-MoE: every fourth layer has experts; 8 encoder layers are 6 + 2, 12 decoder layers 9 + 3."""
+    counts = {}
+    for tower, letter in ("encoder", SYMBOLS["L_enc"]), ("decoder", SYMBOLS["L_dec"]):
+        counts[f"{tower}.layers.*.norm.weight", (E,)] = (letter,)
+        counts[f"{tower}.layers.*.ffn.fc1.weight", (H, E)] = (3 * letter / 4,)
+        counts[f"{tower}.layers.*.ffn.fc2.weight", (E, H)] = (3 * letter / 4,)
+        counts[f"{tower}.layers.*.ffn.experts.up", (V, H, E)] = (letter / 4,)
+    traced = MeasuredModel(title="Rings", stem="rings", counts=counts)
+    model = Model(target="rings", component=traced)
+    known = model.set({"L_enc": 8, "L_dec": 12, "E": 5, "H": 7, "V": 11}).known
+    kinds = {name: known[SYMBOLS[name]] for name in ("L_enc_d", "L_enc_x", "L_dec_d", "L_dec_x")}
+    assert kinds == {"L_enc_d": 6, "L_enc_x": 2, "L_dec_d": 9, "L_dec_x": 3}
+    # 20 norms of 5, 15 networks of 2*7*5, 5 times 11 experts of 7*5
+    assert model.params.value(L_enc=8, L_dec=12, E=5, H=7, V=11) == 20 * 5 + 15 * 70 + 5 * 11 * 35
+
+
+def test_a_kind_of_layer_can_have_no_layers() -> None:
+    """AFMoE with only dense layers: 6 layers of 4*E for the norms and 3*E*H for the MLP, and no experts."""
+    all_dense = sf.model("hf:afmoe").set({"L": 6, "L_dense": 6})
+    assert all_dense.known[SYMBOLS["L_moe"]] == 0
+    sizes = {"V": 97, "E": 20, "H": 33, "X": 5, "X_shared": 2, "M": 11, "A": 3, "G": 1, "D": 8}
+    # embedding and head 2*97*20, last norm 20, attention 3*20*3*8 + 2*20*1*8 + 2*8, MLP 3*20*33
+    assert all_dense.params.value(**sizes) == 2 * 97 * 20 + 20 + 6 * (4 * 20 + 1440 + 320 + 16 + 1980)
+    compute = all_dense.params.compile()
+    assert compute(**sizes) == 26_916
 
 
 def test_numbers_of_stages_say_nothing_about_the_number_of_all() -> None:

@@ -73,10 +73,7 @@ def model_of_records(target: str, find: Find, stored: Find | None = None) -> Mod
         return replace(record.traced, measure=measure, lifted=operations, stored_run=run if stored else None)
 
     def run() -> Ledger:
-        try:
-            return (stored or find)(OPERATIONS).operations.ledger
-        except CatalogueError:
-            return Ledger(Scope("", first.counted), None)
+        return (stored or find)(OPERATIONS).operations.ledger
 
     def operations() -> Component:
         return find(OPERATIONS).operations

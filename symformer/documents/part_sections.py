@@ -122,7 +122,8 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
 def _traced(run: Ledger, sections: Sequence[Section], formula: Formula) -> TracedRun:
     """Return the operations of a traced model by section."""
     shown = {line.key for section in sections for line in section.lines}
-    return TracedRun.of([(count, line) for count, line in formula.root.counted() if line.key in shown], run)
+    counted = ((count.xreplace(formula.relations), line) for count, line in formula.root.counted())
+    return TracedRun.of([(count, line) for count, line in counted if line.key in shown], run)
 
 
 def _explained(blocks: list[Block], sections: Sequence[Section], formula: Formula, per_rank: bool) -> list[Block]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
+from ..catalogue.module_scopes import kind_sizes
 from ..formulas.account import Line as AccountLine
 from ..ledger.facts import UNRECOGNIZED, Entry, Ledger, OperationKind
 from ..output.blocks import Block, Code, Line, Math, Paragraph, Piece, listed, maybe
@@ -40,9 +41,14 @@ class TracedRun:
 
     @classmethod
     def of(cls, parts: Sequence[tuple[Expr, AccountLine]], operations: Ledger) -> TracedRun:
-        """Return the run of a model. ``parts`` has the parts with a section, each with its number of copies."""
+        """Return the run of a model. ``parts`` has the parts with a section, each with its number of copies.
+
+        The numbers of copies are in terms of the sizes of the config.
+        """
         rows: dict[str, list[Entry]] = {}
-        for count, entry in operations:
+        sizes = kind_sizes(operations.root)
+        for copied, entry in operations:
+            count = copied.xreplace(sizes)
             inside = [(copies, line) for copies, line in parts if _contains(line.path, entry.path)]
             deepest = max((len(line.path) for _, line in inside), default=0)
             nearest = [(copies, line) for copies, line in inside if len(line.path) == deepest]

@@ -365,7 +365,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         numbers = dict(given)
         for target, relation in self.relations.items():
             if relation.free_symbols <= given.keys():
-                numbers[target] = evaluate_relation(target, relation, given)
+                numbers[target] = evaluate_relation(target, relation, given, target in self.totals)
                 if given.get(target, numbers[target]) != numbers[target]:
                     raise SizeError(
                         f"{self.id} was simplified with {target} = {text(relation)}, which is {numbers[target]} and "

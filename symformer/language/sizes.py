@@ -312,9 +312,13 @@ def check_relation(target: Symbol, value: object, own: Collection[Symbol] = ()) 
     return _sound(target, value, value)
 
 
-def evaluate_relation(target: Symbol, relation: Expr, numbers: Mapping[Symbol, int]) -> int:
-    """Return the size that a relation determines, after checking that it can be a size. Raises SizeError."""
-    return int(_sound(target, relation, substitute(relation, numbers), numbers))
+def evaluate_relation(target: Symbol, relation: Expr, numbers: Mapping[Symbol, int], can_be_zero: bool = False) -> int:
+    """Return the size that a relation determines, after checking that it can be a size. Raises SizeError.
+
+    The number of layers of one kind can be zero: all layers are then of the other kinds.
+    """
+    value = substitute(relation, numbers)
+    return 0 if can_be_zero and value == 0 else int(_sound(target, relation, value, numbers))
 
 
 def _bound(target: Symbol, value: Expr, known: Mapping[Symbol, ExpansionBound]) -> ExpansionBound:

@@ -123,7 +123,7 @@ class Model(Immutable, Shown):
         totals = self.component.totals.items()
         return (
             *self.component.constraints,
-            *(Equals(size, value, "set the terms of this sum instead") for size, value in totals),
+            *(Equals(size, value, _sum_or_share(value)) for size, value in totals),
         )
 
     @cached_property
@@ -273,7 +273,7 @@ class Model(Immutable, Shown):
         numbers = dict(self.numbers)
         for target, value in close_relations({**self.component.totals, **self.relations}).items():
             if target not in numbers and value.free_symbols <= numbers.keys():
-                numbers[target] = evaluate_relation(target, value, numbers)
+                numbers[target] = evaluate_relation(target, value, numbers, target in self.component.totals)
         return FrozenDict({name: numbers[name] for name in sorted(numbers, key=print_order)})
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
@@ -623,3 +623,9 @@ class Model(Immutable, Shown):
     checked = Alias("validated")
     sized = Alias("with_sizes_for")
     unchecked = Alias("set_unchecked")
+
+
+def _sum_or_share(value: Expr) -> str:
+    """Return what to set instead of a size that is determined by others: the terms of a sum, or the total of a share."""
+    whole = next(iter(value.free_symbols), None) if len(value.free_symbols) == 1 else None
+    return "set the terms of this sum instead" if whole is None else f"set {whole} instead"
