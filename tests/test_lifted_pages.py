@@ -131,7 +131,7 @@ def test_numbers_of_stages_say_nothing_about_the_number_of_all() -> None:
 def test_operations_of_a_run_are_listed_by_part() -> None:
     """A run of a stored entry; the operations come from the class's own code."""
     written = render(document(sf.model("hf:afmoe"), ["params"], "0"), "md", "typst").decode()
-    scores = r"attention scores within a window of $`C_{\mathrm{win}}`$ tokens (`scores`)"
+    scores = r"attention scores within a window of $`C_{\mathrm{win}}`$ tokens;"
     assert scores in written
     assert "Operations in a run: matrix product (`gate_proj`, `up_proj` and `down_proj`)." in written
     # Arcee AI's config class: every fourth layer attends to all tokens, by ``global_attn_every_n_layers``
@@ -147,6 +147,34 @@ def test_operations_of_a_run_are_listed_by_part() -> None:
     assert "every element of every weight, trained or not," in written  # the bias of the experts is frozen
     # In layers with a dense MLP there is no router to leave out.
     assert "`model.layers.*.mlp` without" not in written
+
+
+def test_only_the_module_that_is_not_understood_is_named() -> None:
+    """The chunked delta rule of Qwen3-Next multiplies computed tensors; its other modules are matrices and norms."""
+    written = render(document(sf.model("hf:qwen3_next"), ["params"], "0"), "md", "typst").decode()
+    unknown = [line for line in written.splitlines() if "is not recognized" in line]
+    assert len(unknown) == 1
+    assert "of computed tensors in `model.layers.*.linear_attn` is not recognized." in unknown[0]
+    assert "Only the weights" not in written
+    assert "(`scores`)" not in written  # the class has no module of this name
+    named = ("embed_tokens", "gate_proj", "q_proj", "q_norm", "in_proj_qkvz", "conv1d", "gate", "lm_head")
+    listed = [line for line in written.splitlines() if line.startswith("Operations in a run:")]
+    assert [name for name in named if not any(f"`{name}`" in line for line in listed)] == []
+
+
+def test_class_that_cannot_be_run_says_why_it_has_no_computation() -> None:
+    """Wav2Vec2's forward method reads ``input_values``, which are neither tokens nor images."""
+    written = render(document(sf.model("hf:wav2vec2"), ["params"], "0"), "md", "typst").decode()
+    said = "Only the weights of this class are known, not its computation. The reason: Wav2Vec2Model reads input"
+    assert written.count(said) == 1
+    assert "Operations in a run" not in written
+
+
+def test_kinds_of_layers_are_explained_once() -> None:
+    """NLLB-MoE has two lists of layers, each with two kinds."""
+    written = render(document(sf.model("hf:nllb-moe"), ["params"], "0"), "md", "typst").decode()
+    assert written.count("Kinds of layers:") == 2
+    assert written.count("A trace tells in how many layers a weight occurs") == 1
 
 
 def text_of(block: Heading) -> str:

@@ -9,7 +9,7 @@ from typing import cast
 from ..components.base import Component
 from ..language.errors import CatalogueError
 from ..language.letter_rules import other_names
-from ..ledger.facts import Ledger, Scope
+from ..ledger.facts import Ledger
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, Provenance, TraceEvidence
 from ..quantities import quantity as find_quantity

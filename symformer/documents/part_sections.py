@@ -44,7 +44,7 @@ from .computation import computation, operation_roles
 from .ledger_dataflow import scope_of, scopes_of
 from .legend import legend
 from .sentences import sentence
-from .traced_run import TracedRun
+from .traced_run import TracedRun, without_run
 
 
 def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
@@ -90,7 +90,8 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
         if not section.composite and section.chain is not None:
             blocks += _part(formula, section, columns, computes, places, apart(section), traced)
     blocks += _silent(formula)
-    blocks = [*(traced.introduction() if traced else ()), *blocks]
+    stored = without_run(found.run_refusal) if first and found.run_refusal else []
+    blocks = [*stored, *(traced.introduction() if traced else ()), *blocks]
     blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
     composites = [section for section in sections[:-1] if section.composite]
     for section in composites:
@@ -309,10 +310,12 @@ def _kinds(line: AccountLine, formula: Formula) -> Line:
     """Return a sentence on the kinds of layers of a traced model, at the part that all layers have in common."""
     if not line.is_common:
         return []
-    alike = [each for each in formula.root.walk() if each.path == line.path and each.is_kind and each.each != 0]
-    name = line.name
-    said: list[Line] = [[Math.of(each.count), f" {_kind_of(each, name)}"] for each in alike]
-    return ["Kinds of layers: ", *listed(*said), ". ", SAME_NUMBER] if said else []
+    kinds = [each for each in formula.root.walk() if each.is_kind and each.each != 0]
+    said: list[Line] = [
+        [Math.of(each.count), f" {_kind_of(each, line.name)}"] for each in kinds if each.path == line.path
+    ]
+    first = bool(kinds) and kinds[0].path == line.path  # the explanation is the same for every list of layers
+    return ["Kinds of layers: ", *listed(*said), ".", *maybe(first, " ", SAME_NUMBER)] if said else []
 
 
 SAME_NUMBER = (

@@ -64,32 +64,39 @@ class TracedRun:
         return [Paragraph(sentence(f"Recognized in a run of its code: {'; '.join(known)}."))] if known else []
 
     def blocks(self, line: AccountLine) -> list[Block]:
-        """Return a sentence on a part's operations, and one on those that are counted but not recognized."""
+        """Return a sentence on a part's operations, and one on each module with operations that are only counted."""
         own = self.rows.get(line.key, ())
         known: dict[tuple[str | Math, ...], list[str]] = {}
-        unknown: list[str] = []
+        unknown: dict[str, list[str]] = {}
         for entry in own:
-            name = _within(entry, line)
             if entry.kind in UNRECOGNIZED:
-                unknown.append(name)
+                module, _, row = entry.path.rpartition(".")
+                unknown.setdefault(module, []).append(row)
             elif entry.kind is not OperationKind.PARAMETER:
-                known.setdefault(_operation(entry), []).append(name)
+                names = known.setdefault(_operation(entry), [])
+                names += [_within(entry, line)] if entry.kind not in _UNNAMED else []
         blocks: list[Block] = []
         if known:
             said: list[Piece] = ["Operations in a run: "]
             for what, names in known.items():
-                said += [*maybe(len(said) > 1, "; "), *what, " (", *_codes(names), ")"]
+                said += [*maybe(len(said) > 1, "; "), *what, *maybe(bool(names), " (", *_codes(names), ")")]
             blocks.append(Paragraph([*said, "."]))
-        if unknown:
-            several = len({*unknown}) > 1
-            blocks.append(Paragraph([*_codes(unknown), _COUNTED[several]]))
+        for module, rows in unknown.items():
+            number = len(dict.fromkeys(rows))
+            what = "a product" if number == 1 else f"{number} products"
+            where: Line = [f"The purpose of {what} of computed tensors in ", Code(module or "the whole"), " is not "]
+            counted = "recognized. The FLOPs include it, as the row " if number == 1 else _INCLUDED
+            blocks.append(Paragraph([*where, counted, *_codes(rows), "."]))
         return blocks
 
 
-_COUNTED = {
-    False: " multiplies two computed tensors. Its FLOPs are counted, but its purpose is not recognized.",
-    True: " multiply computed tensors. Their FLOPs are counted, but their purpose is not recognized.",
-}
+def without_run(why: str) -> list[Block]:
+    """Return a paragraph that says why a derivation has no computations: no run of the class is known."""
+    return [Paragraph(["Only the weights of this class are known, not its computation. The reason: ", why, "" if why[-1:] in ".…" else "."])]
+
+
+_INCLUDED = "recognized. The FLOPs include them, as the rows "
+_UNNAMED = (OperationKind.SCORES, OperationKind.MIX)  # their rows are not modules of the class
 
 
 def _codes(names: Sequence[str]) -> Line:

@@ -272,7 +272,7 @@ def _run(component: MeasuredModel) -> tuple[Ledger, str]:
     try:
         return component.stored_run(), ""
     except CatalogueError as error:
-        return unknown, str(error)
+        return unknown, error.run_refusal or str(error)
 
 
 def _params(model: Model, formula: Formula) -> Label | None:
