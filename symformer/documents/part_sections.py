@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
 from sympy import Expr, Integer, Symbol, expand, fraction
@@ -41,6 +41,7 @@ from ..views.derivation_facts import PartFacts
 from ..views.formula_facts import is_per_rank
 from ..views.module_names import is_layer_list, usual_name
 from .computation import computation, operation_roles
+from .layer_lists import class_path, in_class
 from .ledger_dataflow import scope_of, scopes_of
 from .legend import legend
 from .sentences import sentence
@@ -78,13 +79,16 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
     kept = [section for section in sections[:-1] if section.chain is not None]
 
     def apart(section: Section) -> Line:
-        """Return what distinguishes a part from others with the same title: its name, its path or its key."""
+        """Return what distinguishes a part from others with the same title: its name, its path or its key.
+
+        If these are equal in the class, the kind of its layers distinguishes it.
+        """
         line, title = section.line, _title(section, formula)
         alike = [other.line for other in kept if _title(other, formula) == title]
         names = (line.name, line.path.removesuffix(".*"))
         others = ([each.name for each in alike], [each.path.removesuffix(".*") for each in alike])
         own = next((name for name, every in zip(names, others, strict=True) if every.count(name) == 1), line.key)
-        return maybe(len(alike) > 1, ", ", Code(own))
+        return maybe(len(alike) > 1, ", ", *in_class([own], formula)[0])
 
     for section in sections[:-1]:
         if not section.composite and section.chain is not None:
@@ -103,7 +107,7 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
         blocks.append(Heading(1, [*named, *apart(section)], f"{formula.id}.{section.line.key}"))
         does, stands = _computed(computes, section, formula), _places(section, formula, computes)
         if does and section.line.is_kind:  # part of what it computes is specific to this kind of layer
-            blocks += [Paragraph(["Each layer of ", Code(section.line.path), " computes:"]), *does, *stands]
+            blocks += [Paragraph(["Each of these layers computes:"]), *does, *stands]
         else:
             blocks += [*stands, *does, *(traced.blocks(section.line) if traced else ())]
         if section.terms:
@@ -150,7 +154,9 @@ def _title(section: Section, formula: Formula) -> Piece:
         if not line.is_kind:
             return line.part.title
         meaning = letter(line.count).meaning if isinstance(line.count, Symbol) else ""
-        return capital(meaning) if meaning.startswith("layers ") else Code(line.name)
+        if meaning.startswith("layers "):
+            return capital(meaning)
+        return "Other layers" if line.listed else Code(line.name)
     words = [word for word in line.path.split(".") if word != "*"]
     below = [one.path.removeprefix(f"{line.path}.") for one in line.walk()]
     below += ["experts"] * any(word.endswith("_experts") for word in line.key.split("."))
@@ -246,7 +252,7 @@ def _computed(computes: _Computes | None, section: Section, formula: Formula) ->
         return [Computation(lines) for lines, _, _ in found]
     blocks: list[Block] = []
     for lines, said, paths in found:
-        names = listed(*([Code(path)] for path in dict.fromkeys(paths)))
+        names = listed(*in_class(paths, formula))
         blocks.append(Paragraph(["In ", *names, *([": ", *said] if said else [":"])]))
         blocks += [Computation(lines)] if lines else []
     return blocks
@@ -290,13 +296,13 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
     for about, lines in said:
         where: list[Piece] = []
         # Copies of one module that differ only in the backward pass are the same here.
-        for line in {(each.path, each.count): each for each in lines}.values():
+        distinct = {(each.path, each.count): each for each in lines}.values()
+        for line, path in _in_lists(distinct, formula):
             one = _layers(line, formula, first=not where)
-            path = Code(line.path or line.name)
             repeated = line.count != 1 or line.is_kind
             some = not repeated and _elsewhere(line, formula)
             where += [*maybe(where, "; " if some or repeated else ", "), *maybe(repeated, *one)]
-            where += [*maybe(some, "in some of " if where else "In some of "), path, *maybe(some, " only")]
+            where += [*maybe(some, "in some of " if where else "In some of "), *path, *maybe(some, " only")]
             if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
         kinds = [*_kinds(lines[0], formula)] if not isinstance(lines[0].part, Component) else []
@@ -304,6 +310,21 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
         rest: Line = [", for each kind of layer:" if described else ":"]
         blocks.append(Paragraph([*where, *([". ", *about] if about else [". ", *kinds] if kinds else rest)]))
     return blocks
+
+
+def _in_lists(lines: Iterable[AccountLine], formula: Formula) -> list[tuple[AccountLine, Line]]:
+    """Return lines with their paths in the class; those that differ only in the kind of their layers are one."""
+    alike: dict[object, list[AccountLine]] = {}
+    for line in lines:
+        one = line.path and line.count == 1 and not line.is_kind
+        alike.setdefault(class_path(line.path, formula) if one else line.key, []).append(line)
+    found: list[tuple[AccountLine, Line]] = []
+    for first, *others in alike.values():
+        if first.is_kind or not first.path:
+            found.append((first, [Code(class_path(first.path, formula) or first.name)]))
+        else:
+            found.append((first, in_class([each.path for each in (first, *others)], formula)[0]))
+    return found
 
 
 def _kinds(line: AccountLine, formula: Formula) -> Line:
@@ -372,6 +393,7 @@ def _apart(line: AccountLine, formula: Formula) -> list[str]:
 
 def named(path: str, formula: Formula) -> Code:
     """Return the name of a row; a row for the whole target has the target's name."""
+    path = class_path(path, formula)
     return Code(path if path.strip(" ") == path != "" else formula.id.rpartition(".")[0] + path)
 
 
@@ -411,10 +433,9 @@ def _label(section: Section, term: Term) -> str:
 def _table(section: Section, columns: tuple[str, str], formula: Formula, rows: Sequence[Sequence[Line]]) -> Table:
     """Return the table of a part; a table with a single row has no caption."""
     head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [capital(formula.measure.unit)]]
-    paths = dict.fromkeys(path for path in section.paths if path)
-    whose: Line = (
-        [Code(section.line.path), "; the others have the same rows"] if len(paths) > 1 else [*map(Code, paths)]
-    )
+    paths = dict.fromkeys(class_path(path, formula) for path in section.paths if path)
+    first = Code(class_path(section.line.path, formula))
+    whose: Line = [first, "; the others have the same rows"] if len(paths) > 1 else [*map(Code, paths)]
     caption = [capital(formula.measure.unit), " of ", *(whose or ["the whole"]), "."]
     return Table(head, rows, "lll", caption=caption if len(rows) > 1 else ())
 
@@ -448,7 +469,7 @@ def _ideas(computes: _Computes | None, section: Section, formula: Formula) -> li
         [[f"for the {idea}"], [Math(factored(expand(each)))]] for idea, each in groups.items()
     ]
     unit = capital(formula.measure.unit)
-    caption: Line = [unit, " of ", Code(section.line.path or section.line.name), " by purpose."]
+    caption: Line = [unit, " of ", Code(class_path(section.line.path, formula) or section.line.name), " by purpose."]
     return [Table([["Purpose"], [unit]], rows, "ll", caption=caption)]
 
 
@@ -460,6 +481,7 @@ def _silent(formula: Formula) -> list[Block]:
         for row in formula.rows
         if row.each == 0 and not any(path == row.path or path.startswith(f"{row.path}.") for path in counting)
     ]
+    names = [*{class_path(name, formula): name for name in reversed(names)}.values()][::-1]
     if not names:
         return []
     line: list[Piece] = ["These parts contribute nothing: "]

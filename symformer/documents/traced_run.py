@@ -92,7 +92,15 @@ class TracedRun:
 
 def without_run(why: str) -> list[Block]:
     """Return a paragraph that says why a derivation has no computations: no run of the class is known."""
-    return [Paragraph(["Only the weights of this class are known, not its computation. The reason: ", why, "" if why[-1:] in ".…" else "."])]
+    return [
+        Paragraph(
+            [
+                "Only the weights of this class are known, not its computation. The reason: ",
+                why,
+                "" if why[-1:] in ".…" else ".",
+            ]
+        )
+    ]
 
 
 _INCLUDED = "recognized. The FLOPs include them, as the rows "
