@@ -75,7 +75,7 @@ class MeasuredModel(Component):
         return f"The formula of {title} is traced: it is obtained by building the model at several sizes."
 
     @cached_property
-    def totals(self) -> Relations:  # type: ignore[override]
+    def totals(self) -> Relations:
         """Return the numbers of layers of the kinds that have a letter."""
         return kind_sizes(self.ledger.root)
 

@@ -69,7 +69,7 @@ class RecognizedModel(Component):
         return tuple(dict.fromkeys(_moved(each, last) for each in (*self.conditions, *quotients_at_least_one(dims))))
 
     @cached_property
-    def totals(self) -> Relations:  # type: ignore[override]
+    def totals(self) -> Relations:
         """Return the numbers of layers of the kinds that have a letter."""
         return kind_sizes(self.ledger.root)
 

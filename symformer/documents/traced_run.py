@@ -83,8 +83,8 @@ class TracedRun:
             blocks.append(Paragraph([*said, "."]))
         for module, rows in unknown.items():
             number = len(dict.fromkeys(rows))
-            what = "a product" if number == 1 else f"{number} products"
-            where: Line = [f"The purpose of {what} of computed tensors in ", Code(module or "the whole"), " is not "]
+            times = "a product" if number == 1 else f"{number} products"
+            where: Line = [f"The purpose of {times} of computed tensors in ", Code(module or "the whole"), " is not "]
             counted = "recognized. The FLOPs include it, as the row " if number == 1 else _INCLUDED
             blocks.append(Paragraph([*where, counted, *_codes(rows), "."]))
         return blocks
@@ -92,15 +92,8 @@ class TracedRun:
 
 def without_run(why: str) -> list[Block]:
     """Return a paragraph that says why a derivation has no computations: no run of the class is known."""
-    return [
-        Paragraph(
-            [
-                "Only the weights of this class are known, not its computation. The reason: ",
-                why,
-                "" if why[-1:] in ".…" else ".",
-            ]
-        )
-    ]
+    said = "Only the weights of this class are known, not its computation. The reason: "
+    return [Paragraph([said, why, *maybe(why[-1:] not in ".…", ".")])]
 
 
 _INCLUDED = "recognized. The FLOPs include them, as the rows "

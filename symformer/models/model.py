@@ -626,6 +626,6 @@ class Model(Immutable, Shown):
 
 
 def _sum_or_share(value: Expr) -> str:
-    """Return what to set instead of a size that is determined by others: the terms of a sum, or the total of a share."""
+    """Return what to set instead of a size that others determine: the terms of a sum, or the total of a share."""
     whole = next(iter(value.free_symbols), None) if len(value.free_symbols) == 1 else None
     return "set the terms of this sum instead" if whole is None else f"set {whole} instead"
