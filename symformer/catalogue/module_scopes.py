@@ -15,6 +15,7 @@ from sympy import Expr, Symbol, cancel
 
 from ..components.base import Component
 from ..language.errors import WitnessError
+from ..language.frozen import FrozenDict
 from ..language.sizes import Relations
 from ..language.symbols import SYMBOLS
 from ..ledger.facts import ONE, Scope
@@ -100,11 +101,13 @@ class ScopeTree:
 
 def kind_sizes(root: Scope) -> Relations:
     """Return the number of layers of each kind that has a letter, in terms of the sizes of the config."""
-    return {
-        scope.count: scope.counted
-        for scope in root.walk()
-        if scope.counted is not None and isinstance(scope.count, Symbol)
-    }
+    return FrozenDict(
+        {
+            scope.count: scope.counted
+            for scope in root.walk()
+            if scope.counted is not None and isinstance(scope.count, Symbol)
+        }
+    )
 
 
 def _count_kinds(kinds: Sequence[Scope]) -> None:

@@ -252,8 +252,9 @@ def _computed(computes: _Computes | None, section: Section, formula: Formula) ->
         return [Computation(lines) for lines, _, _ in found]
     blocks: list[Block] = []
     for lines, said, paths in found:
-        names = listed(*in_class(paths, formula))
-        blocks.append(Paragraph(["In ", *names, *([": ", *said] if said else [":"])]))
+        names = in_class(paths, formula)
+        into = "For " if any(len(name) > 1 for name in names) else "In "  # some names end with "in the layers with ..."
+        blocks.append(Paragraph([into, *listed(*names), *([": ", *said] if said else [":"])]))
         blocks += [Computation(lines)] if lines else []
     return blocks
 
