@@ -721,9 +721,7 @@ def test_parts_sharing_a_section_are_described_separately() -> None:
     block = next(line for line in said if "x + norm(f(norm(x)))" in line)
     assert block.startswith("Common to all L layers, layers.*. ")
     kinds = [line for line in paragraphs(derivation("gemma-2-2b", "flops")) if "specific to" in line]
-    assert kinds == [
-        "Specific to L_local of the L layers, layers.*; specific to L_global of the L layers, layers.*:"
-    ]
+    assert kinds == ["Specific to L_local of the L layers, layers.*; specific to L_global of the L layers, layers.*:"]
     latent = next(line for line in paragraphs(derivation("deepseek-v3")) if "projections of one latent" in line)
     assert latent.startswith("layers.*.self_attn. ")
 

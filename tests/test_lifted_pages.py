@@ -177,6 +177,24 @@ def test_kinds_of_layers_are_explained_once() -> None:
     assert written.count("A trace tells in how many layers a weight occurs") == 1
 
 
+def test_parts_of_several_widths_are_told_apart_by_their_copies() -> None:
+    """Swin has four stages of blocks in one list; the class has no ``blocks_1``."""
+    whole = document(sf.model("hf:swin"), ["params"], "0")
+    headings = [block.line for block in whole.blocks if isinstance(block, Heading)]
+    told = ["".join(getattr(piece, "text", str(piece)) for piece in line) for line in headings]
+    assert not any("blocks_" in each for each in told)
+    written = render(whole, "md", "typst").decode()
+    assert written.count("### Attention, $`L_{\\mathrm{0}}`$ copies\n") == 1
+    assert len(set(written.split("\n### ")[1:])) == len(written.split("\n### ")[1:])
+
+
+def test_equal_sizes_are_stated_once() -> None:
+    """RoFormer's class runs only with ``embedding_size`` equal to ``hidden_size``."""
+    written = render(document(sf.model("hf:roformer"), ["params"], "0"), "md", "typst").decode()
+    (holds,) = (line for line in written.splitlines() if line.startswith("The formula holds if"))
+    assert holds == r"The formula holds if $`E`$ is a multiple of $`A`$ and $`E_{\mathrm{emb}}`$ is $`E`$."
+
+
 def text_of(block: Heading) -> str:
     return "".join(piece if isinstance(piece, str) else getattr(piece, "text", "") for piece in block.line)
 

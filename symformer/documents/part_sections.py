@@ -77,18 +77,21 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
     places = {line.key: id_of(section.line, formula) for section in sections for line in section.lines}
     blocks: list[Block] = []
     kept = [section for section in sections[:-1] if section.chain is not None]
+    copies = {line.key: count.xreplace(formula.display_relations) for count, line in formula.root.counted()}
 
     def apart(section: Section) -> Line:
         """Return what distinguishes a part from others with the same title: its name, its path or its key.
 
-        If these are equal in the class, the kind of its layers distinguishes it.
+        If these are equal in the class, the kind of its layers or the number of its copies distinguishes it.
         """
         line, title = section.line, _title(section, formula)
         alike = [other.line for other in kept if _title(other, formula) == title]
-        names = (line.name, line.path.removesuffix(".*"))
-        others = ([each.name for each in alike], [each.path.removesuffix(".*") for each in alike])
-        own = next((name for name, every in zip(names, others, strict=True) if every.count(name) == 1), line.key)
-        return maybe(len(alike) > 1, ", ", *in_class([own], formula)[0])
+        names = (_word(line), line.path.removesuffix(".*"))
+        others = ([_word(each) for each in alike], [each.path.removesuffix(".*") for each in alike])
+        own = next((name for name, every in zip(names, others, strict=True) if every.count(name) == 1), "")
+        if not own and len({copies[each.key] for each in alike}) == len(alike):  # as in blocks of several widths
+            return [", ", Math.of(copies[line.key]), " copies"]
+        return maybe(len(alike) > 1, ", ", *in_class([own or line.key], formula)[0])
 
     for section in sections[:-1]:
         if not section.composite and section.chain is not None:
@@ -103,7 +106,8 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
             continue
         title = _title(section, formula)
         shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) and title[:2].istitle() else title
-        named = [title] if isinstance(title, str) and title.startswith(OUTSIDE) else ["The ", shown]
+        alone = isinstance(title, Code) or (isinstance(title, str) and title.startswith(OUTSIDE))
+        named = [title] if alone else ["The ", shown]
         blocks.append(Heading(1, [*named, *apart(section)], f"{formula.id}.{section.line.key}"))
         does, stands = _computed(computes, section, formula), _places(section, formula, computes)
         if does and section.line.is_kind:  # part of what it computes is specific to this kind of layer
@@ -173,6 +177,12 @@ def _title(section: Section, formula: Formula) -> Piece:
         return capital(usual)
     label = section.chain.labels[0] if section.chain else None
     return Code(label.name if isinstance(label, Label) else line.name)
+
+
+def _word(line: AccountLine) -> str:
+    """Return the last word of the path of a traced module, and the name of any other part."""
+    words = [word for word in line.path.split(".") if word not in ("*", "")]
+    return line.name if isinstance(line.part, Component) or not words else words[-1]
 
 
 def _is_list(path: str) -> bool:
@@ -366,7 +376,8 @@ def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
         return ["Stored " if first else "stored ", stored, " times for ", around, " copies of the part around it, "]
     if line.is_common:
         return ["Common to all " if first else "common to all ", Math.of(line.count), " layers, "]
-    return ["One of " if first else "one of ", Math.of(line.count), " identical layers, "]
+    whole = isinstance(line.part, Component) or not line.path.endswith(".*") or _is_list(line.path)
+    return ["One of " if first else "one of ", Math.of(line.count), f" identical {'layers' if whole else 'copies'}, "]
 
 
 def _elsewhere(line: AccountLine, formula: Formula) -> bool:
