@@ -67,6 +67,9 @@ class SizeSource(Protocol):
     @property
     def names(self) -> Mapping[str, Symbol]: ...
 
+    @property
+    def rope(self) -> str: ...
+
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers: ...
 
 
