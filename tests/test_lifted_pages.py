@@ -168,6 +168,15 @@ def test_class_that_cannot_be_run_says_why_it_has_no_computation() -> None:
     said = "Only the weights of this class are known, not its computation. The reason: Wav2Vec2Model reads input"
     assert written.count(said) == 1
     assert "Operations in a run" not in written
+    assert "conv_layers_1" not in "".join(line for line in written.splitlines() if line.startswith("#"))
+    assert "### `conv_layers`, $`4`$ copies\n" in written  # four of its seven convolutions have a kernel of 3
+
+
+def test_class_whose_computation_depends_on_values_says_so_in_words() -> None:
+    """NLLB-MoE calls torch.nonzero, whose shape depends on the tokens of each expert."""
+    written = render(document(sf.model("hf:nllb-moe"), ["params"], "0"), "md", "typst").decode()
+    assert "The reason: what its code computes depends on the values of tensors, and a trace has only" in written
+    assert "()" not in written
 
 
 def test_kinds_of_layers_are_explained_once() -> None:

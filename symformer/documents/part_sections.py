@@ -90,7 +90,7 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
         others = ([_word(each) for each in alike], [each.path.removesuffix(".*") for each in alike])
         own = next((name for name, every in zip(names, others, strict=True) if every.count(name) == 1), "")
         if not own and len({copies[each.key] for each in alike}) == len(alike):  # as in blocks of several widths
-            return [", ", Math.of(copies[line.key]), " copies"]
+            return [", ", Math.of(copies[line.key]), " copy" if copies[line.key] == 1 else " copies"]
         return maybe(len(alike) > 1, ", ", *in_class([own or line.key], formula)[0])
 
     for section in sections[:-1]:
@@ -176,7 +176,8 @@ def _title(section: Section, formula: Formula) -> Piece:
     if usual := usual_name(last, below):
         return capital(usual)
     label = section.chain.labels[0] if section.chain else None
-    return Code(label.name if isinstance(label, Label) else line.name)
+    own = label.name if isinstance(label, Label) else line.name
+    return Code(own if own.rpartition(".")[2] in words or not words else last)  # the class has no conv_layers_1
 
 
 def _word(line: AccountLine) -> str:

@@ -93,7 +93,11 @@ class TracedRun:
 def without_run(why: str) -> list[Block]:
     """Return a paragraph that says why a derivation has no computations: no run of the class is known."""
     said = "Only the weights of this class are known, not its computation. The reason: "
-    return [Paragraph([said, why, *maybe(why[-1:] not in ".…", ".")])]
+    plain = next((_OF_VALUES for name in ("torch.nonzero", "Tensor.item") if f"{name}()" in why), why)
+    return [Paragraph([said, plain, *maybe(plain[-1:] not in ".…", ".")])]
+
+
+_OF_VALUES = "what its code computes depends on the values of tensors, and a trace has only their shapes."
 
 
 _INCLUDED = "recognized. The FLOPs include them, as the rows "
