@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
@@ -261,13 +262,43 @@ def _computed(computes: _Computes | None, section: Section, formula: Formula) ->
                 found.append((lines, said, [where]))
     if len(found) < 2:
         return [Computation(lines) for lines, _, _ in found]
-    blocks: list[Block] = []
-    for lines, said, paths in found:
+    shared, told = _shared([_sentences(said) for _, said, _ in found])
+    blocks: list[Block] = [Paragraph(shared)] if shared else []
+    for (lines, _, paths), said in zip(found, told, strict=True):
         names = in_class(paths, formula)
         into = "For " if any(len(name) > 1 for name in names) else "In "  # some names end with "in the layers with ..."
         blocks.append(Paragraph([into, *listed(*names), *([": ", *said] if said else [":"])]))
         blocks += [Computation(lines)] if lines else []
     return blocks
+
+
+def _sentences(said: Sequence[Piece]) -> list[list[Piece]]:
+    """Return the sentences of a description."""
+    found: list[list[Piece]] = [[]]
+    for piece in said:
+        first, *others = _BETWEEN.split(piece) if isinstance(piece, str) else [piece]
+        found[-1].append(first)
+        found += [[other] for other in others]
+    return [each for each in found if any(each)]
+
+
+def _shared(descriptions: Sequence[list[list[Piece]]]) -> tuple[list[Piece], list[list[Piece]]]:
+    """Return the sentences that all descriptions share, and the others of each.
+
+    If the first sentences differ, which say what the parts are, nothing is shared.
+    """
+    first, *others = descriptions
+    shared = [each for each in first if all(each in other for other in others)]
+    if not first or first[0] not in shared:
+        shared = []
+    return _joined(shared), [_joined([each for each in own if each not in shared]) for own in descriptions]
+
+
+def _joined(sentences: Sequence[list[Piece]]) -> list[Piece]:
+    return [piece for place, each in enumerate(sentences) for piece in ([" ", *each] if place else each)]
+
+
+_BETWEEN = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
 def _equation(section: Section, chain: Chain, formula: Formula, places: Mapping[str, str]) -> Equation:
