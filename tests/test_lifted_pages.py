@@ -117,6 +117,7 @@ def test_a_kind_of_layer_can_have_no_layers() -> None:
     sizes = {"V": 97, "E": 20, "H": 33, "X": 5, "X_shared": 2, "M": 11, "A": 3, "G": 1, "D": 8}
     # embedding and head 2*97*20, last norm 20, attention 3*20*3*8 + 2*20*1*8 + 2*8, MLP 3*20*33
     assert all_dense.params.value(**sizes) == 2 * 97 * 20 + 20 + 6 * (4 * 20 + 1440 + 320 + 16 + 1980)
+    assert "L_moe" not in sf.model("hf:afmoe").params.partial(L=6, L_dense=6).code()
     compute = all_dense.params.compile()
     assert compute(**sizes) == 26_916
 

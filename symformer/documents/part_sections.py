@@ -285,7 +285,7 @@ def _sentences(said: Sequence[Piece]) -> list[list[Piece]]:
 def _shared(descriptions: Sequence[list[list[Piece]]]) -> tuple[list[Piece], list[list[Piece]]]:
     """Return the sentences that all descriptions share, and the others of each.
 
-    If the first sentences differ, which say what the parts are, nothing is shared.
+    If the first sentences differ, which name the parts, nothing is shared.
     """
     first, *others = descriptions
     shared = [each for each in first if all(each in other for other in others)]

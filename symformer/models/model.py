@@ -283,9 +283,10 @@ class Model(Immutable, Shown):
     def known(self) -> Numbers:
         """Return the values of the sizes, including those that follow from relations."""
         numbers = dict(self.numbers)
-        for target, value in close_relations({**self.component.totals, **self.relations}).items():
+        totals = self.component.totals
+        for target, value in close_relations({**totals, **self.relations}, totals).items():
             if target not in numbers and value.free_symbols <= numbers.keys():
-                numbers[target] = evaluate_relation(target, value, numbers, target in self.component.totals)
+                numbers[target] = evaluate_relation(target, value, numbers, target in totals)
         return FrozenDict({name: numbers[name] for name in sorted(numbers, key=print_order)})
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:

@@ -286,7 +286,7 @@ class Quantity:
             id=f"{stem}.{self.measure.name}",
             measure=self.measure_under(chosen),
             root=root,
-            relations=close_relations({**part.totals, **relations}),
+            relations=close_relations({**part.totals, **relations}, part.totals),
             totals=frozenset(part.totals),
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
