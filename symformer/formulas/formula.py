@@ -885,6 +885,11 @@ class Sources(Immutable):
         """Return the other names of sizes that mean the same size in all sources."""
         return NamedSizes.joined(NamedSizes(each.names.values(), each.names) for each in self.of).names
 
+    @property
+    def rope(self) -> str:
+        """Return "": the scaling of rotary frequencies belongs to each source."""
+        return ""
+
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
         """Return the sizes that the formulas agree on, with ``given`` replaced."""
         return {**self.known, **given}

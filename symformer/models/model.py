@@ -322,7 +322,7 @@ class Model(Immutable, Shown):
         """
         model = self if spec is None else self._named(spec)
         if spec is not None and model.provenance.weights != formula.conventions.get("weights"):
-            model.check_format(formula.measure.name, {})
+            model._check_format(find_quantity(formula.measure.name), {})  # the formula is for another format
         own = {name: Integer(number) for name, number in given.items() if name in model.settable}
         return {**(model.set(own) if own else model).known, **given}
 

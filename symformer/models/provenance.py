@@ -175,8 +175,12 @@ class Provenance(Immutable):
     @property
     def notes(self) -> tuple[str, ...]:
         """Return notes on how the config was read."""
-        stored = f"weights={self.weights} is the default" if self.weights else "its storage format is not supported"
-        stated = f"quantized by {self.quantized}; {stored}, and every other formula describes the model before it"
+        stated = f"quantized by {self.quantized}; every formula describes the model before quantization"
+        if self.weights:
+            stated = (
+                f"quantized by {self.quantized}: weights={self.weights} is the default where bytes of weights count; "
+            )
+            stated += "every other formula describes the model before quantization"
         return (*([stated] if self.quantized else []), *self.assumed)
 
     def for_quantity(self, quantity: str, also: Collection[str] = ()) -> Provenance:

@@ -19,7 +19,8 @@ from .stored_matrix import StoredMatrix, WeightRole, stored_matrices
 
 PREFIX = "gguf:"
 FLOAT = Integer(4)
-STORED_FACTORS, LONG_FACTORS = ("llama3",), ("longrope", "su")
+# Types of rotary scaling whose factors a GGUF file stores, and types for which it is not known what it stores.
+STORED_FACTORS, OTHER_FACTORS = ("llama3",), ("longrope", "su", "unknown")
 # Architectures whose tensors llama.cpp's converter stores one by one, with no other tensors. The rules need more than
 # that for models with latent attention, recurrent states, convolutions, encoders or images, whose weights it splits,
 # joins or keeps in other types.
@@ -75,8 +76,8 @@ class GGUFPlan:
             self.terms.setdefault(id(matrix.entry), []).extend(self._terms(matrix))
         if rope in STORED_FACTORS:
             self._store_factors(ledger)
-        elif rope in LONG_FACTORS:
-            raise RuleError(f"weights={PREFIX}{name} is not supported for rotary positions of type {rope}")
+        elif rope in OTHER_FACTORS:
+            raise RuleError(f"weights={PREFIX}{name} is not supported for rotary scaling of type {rope}")
 
     def _store_factors(self, ledger: Ledger) -> None:
         """Add the factor of each rotary frequency, which llama.cpp's converter stores for Llama 3.1 and later."""

@@ -218,7 +218,7 @@ _FORMATS = (
         "hqq",
         "HQQ: 4 bits, with a scale and a zero point of 2 bytes for each group of Z_group elements (64 unless set)",
         hqq,
-        _divisible(Z_group),
+        lambda rows, cols: [(2 * Z_group, Mul(rows, cols))],  # codes of two halves of the groups share a byte
         defaults={Z_group: 64},
     ),
     *(
