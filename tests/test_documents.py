@@ -505,7 +505,7 @@ def test_part_descriptions_are_true_in_context() -> None:
     assert r"C_{\mathrm{win}}" in spell(made("mistral"), "md")  # the computation of its attention states its window
     assert r"C_{\mathrm{chunk}}" not in spell(made("mamba2"), "md")
     assert r"C_{\mathrm{win}}" in spell(made("mistral-costs"), "md")
-    told = spell(made("gemma3"), "md")  # what both kinds of layers have is said once, and the window of one kind there
+    told = spell(made("gemma3"), "md")  # one description of both kinds of layers, and the window apart
     local, rest = told.partition("For `layers.*.self_attn` in the layers with global attention:\n")[::2]
     assert local.rpartition("in the layers with local attention: ")[2].startswith("It has a sliding window, ")
     assert local.count("Grouped-query attention, ") == 1
