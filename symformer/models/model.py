@@ -206,7 +206,7 @@ class Model(Immutable, Shown):
         self._check_format(question, self._in_own_format(question, conventions))
 
     def _in_own_format(self, question: Quantity, given: Mapping[str, str]) -> dict[str, str]:
-        """Return the conventions with the format of its published weights, unless another one is given."""
+        """Return the conventions with the format of its published weights, unless a format is given."""
         own = self.provenance.weights
         return {"weights": own, **given} if own and "weights" in question.choices else dict(given)
 

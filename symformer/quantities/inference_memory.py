@@ -42,7 +42,7 @@ from .weight_formats import ELEMENT_BYTES, MEANINGS
 
 
 def model_dtype(conventions: Conventions) -> str:
-    """Return the dtype in which the model computes: that of its weights, or bf16 if they are quantized."""
+    """Return the dtype in which the model computes: its weights' dtype, or bf16 if they are quantized."""
     return conventions["weights"] if conventions["weights"] in ELEMENT_BYTES else "bf16"
 
 

@@ -48,7 +48,7 @@ class InFormat(Quantity):
         return defaults(self.choose(conventions)[WEIGHTS])
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """Return the conditions on the shapes of the weights, after those of the quantity."""
+        """Return the conditions of the quantity and the conditions on the shapes of the weights."""
         return (*super().conditions(ledger, conventions), *self.stored(ledger, conventions).conditions)
 
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
