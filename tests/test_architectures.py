@@ -131,7 +131,7 @@ def test_leading_terms_of_gpt2_and_llama() -> None:
 @pytest.mark.parametrize("name", presets())
 def test_every_preset_is_complete_and_has_a_source(name: str) -> None:
     model, facts = architecture(name), presets()[name]
-    assert facts.keys() <= {"architecture", "options", "sizes", "hub", "also", "source", "params"}
+    assert facts.keys() <= {"architecture", "options", "sizes", "hub", "also", "source", "params", "weights", "rope"}
     assert model.params.value() > 0
     assert len(facts["source"]) > 10
     assert set(model.known) >= set(model.sizes) - {size for size in model.sizes if letter(size).run}

@@ -206,7 +206,7 @@ def _answers(model: Model, first: int, every: int) -> list[Answer]:
         changes = [
             (key, value)
             for key, each in question.conventions.items()
-            for value in list(each.meanings)[1:]
+            for value in each.usual[1:]
             # Recipes and optimizers change the bytes per weight; with adam-8bit they fall at 4096 elements, by its own
             # rule.
             if key not in ("recipe", "optimizer") and value not in BYTES

@@ -77,7 +77,7 @@ class FittingFormat(Immutable):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(Answer):
+class DeviceFit(Answer):
     """What fits on devices, as :func:`fit` returns it."""
 
     model: Model
@@ -233,7 +233,7 @@ def fit(
     weights: str | Sequence[str] = (),
     progress: Told = ignore_progress,
     **conventions: str,
-) -> Fit:
+) -> DeviceFit:
     """Return what fits on devices: for each weight format a layout, the longest context and the largest batch.
 
     Parameters
@@ -261,7 +261,7 @@ def fit(
 
     Returns
     -------
-    Fit
+    DeviceFit
         ``formats`` has a row for each format; ``table()``, ``to_pandas()``, ``to_markdown()`` and ``to_json()`` give
         the rows.
 
@@ -302,7 +302,7 @@ def fit(
         progress(done, len(formats))
         rows.append(_fitting(model, name, devices, room, batch, tokens, conventions))
     rows.sort(key=lambda row: -row.weight_bytes * row.tensor * row.pipeline)
-    return Fit(model, devices, limit, room, batch, tokens, conventions, tuple(rows))
+    return DeviceFit(model, devices, limit, room, batch, tokens, conventions, tuple(rows))
 
 
 def _positions(model: Model, context: int) -> int:

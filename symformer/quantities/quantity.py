@@ -6,7 +6,7 @@ error with the reason. Constructing a quantity whose table lacks a kind is an er
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar, cast
 
@@ -104,12 +104,20 @@ class Convention:
         Whether an operation is affected. The default value is reported only for models with an affected operation.
     hidden_by_default : bool
         Whether the default value is never reported.
+    unusual : Collection[str]
+        Values that nothing tries unless they are given: so many formats would match a printed number by chance.
 
     """
 
     meanings: Mapping[str, str]
     applies_to: Callable[[Entry], bool] = lambda entry: True
     hidden_by_default: bool = False
+    unusual: Collection[str] = ()
+
+    @property
+    def usual(self) -> list[str]:
+        """The values that are compared with each other."""
+        return [value for value in self.meanings if value not in self.unusual]
 
     @property
     def default(self) -> str:
@@ -305,6 +313,10 @@ class Quantity:
     def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the values of sizes of the run that the conventions introduce and that the model need not set."""
         return {}
+
+    def takes_own_format(self, part: Countable) -> bool:
+        """Return whether the weights count in the format in which the model is published, unless one is given."""
+        return False
 
     def measure_under(self, conventions: Conventions) -> Measure:
         """Return the measure of a formula under these conventions."""

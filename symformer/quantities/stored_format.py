@@ -42,6 +42,10 @@ class InFormat(Quantity):
             return self
         return replace(self, numbers=source.known, rope=source.rope)
 
+    def takes_own_format(self, part: Countable) -> bool:
+        """Return whether the weights count in the format in which the model is published, unless one is given."""
+        return True
+
     def stored(self, ledger: Ledger, conventions: Conventions) -> StoredWeights:
         """Return the bytes of the weights of every entry."""
         if conventions[WEIGHTS].startswith(PREFIX) and Placement.of(conventions) != WHOLE:

@@ -14,7 +14,7 @@ from ...output.style import HATCHES, INKS, escaped, literal
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..fit import Fit
+    from ..fit import DeviceFit
 
 GB = 10**9
 
@@ -56,7 +56,7 @@ class MemoryBars(Plot):
         figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=3, handlelength=1.6)
 
 
-def draw(found: Fit) -> MemoryBars:
+def draw(found: DeviceFit) -> MemoryBars:
     """Return the plot of what fits. Raises SizeError if no format is supported."""
     rows = found.supported
     if not rows:
