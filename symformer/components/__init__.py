@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .convolutional_positions import ConvolutionalPositions as ConvolutionalPositions
     from .cross_attention import CrossAttention as CrossAttention
     from .decoder_block import DecoderBlock as DecoderBlock
+    from .deepstack_block import DeepstackBlock as DeepstackBlock
     from .disentangled_attention import DisentangledAttention as DisentangledAttention
     from .distance_embedding import DistanceEmbedding as DistanceEmbedding
     from .dropout import Dropout as Dropout
@@ -49,12 +50,14 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .lm_head import LMHead as LMHead
     from .low_rank_update import LowRankUpdate as LowRankUpdate
     from .masked_lm_head import MaskedLMHead as MaskedLMHead
+    from .merged_image_encoder import MergedImageEncoder as MergedImageEncoder
     from .mlp import MLP as MLP
     from .moe import MoE as MoE
     from .parallel_block import ParallelBlock as ParallelBlock
     from .parallel_sum import ParallelSum as ParallelSum
     from .patch_embedding import PatchEmbedding as PatchEmbedding
     from .patch_features import PatchFeatures as PatchFeatures
+    from .patch_merger import PatchMerger as PatchMerger
     from .pooled_image_encoder import PooledImageEncoder as PooledImageEncoder
     from .pooler import Pooler as Pooler
     from .pooling_projector import PoolingProjector as PoolingProjector

@@ -39,7 +39,10 @@ from ..ledger.facts import (
     FIRST_VALUES,
     GENERAL,
     INTERPOLATED,
+    LISTED,
+    PLACED,
     POOLED,
+    RESAMPLED,
     REST,
     ROTARY,
     SCATTERED,
@@ -530,6 +533,10 @@ class _Computing:
                 if layers is None or not isinstance(first, TensorName):
                     raise _UnknownError
                 return replace(first, index=tree(layers.count - entry.skipped))
+            case OperationKind.SELECT if entry.function == LISTED:
+                return Applied("listed", (first,))
+            case OperationKind.SELECT if entry.function == PLACED:
+                return Applied("images", (first,))
             case OperationKind.SELECT if entry.function in ENDS:
                 return Applied(entry.function, (first,), tree(entry.output.shape[1]))
             case OperationKind.SELECT:
@@ -541,6 +548,8 @@ class _Computing:
                 return Applied("route", (first,), tree(entry.output.width))
             case OperationKind.COMBINE if entry.function == SUMMED:
                 return Applied("sum", (first,))
+            case OperationKind.COMBINE if entry.function == RESAMPLED:
+                return Applied("interpolate", (first,))
             case OperationKind.COMBINE if entry.function == POOLED:
                 return Applied("pool", (first,))
             case OperationKind.COMBINE:

@@ -280,6 +280,15 @@ ROWS = (
     ),
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
     LegendEntry("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
+    LegendEntry("listed", _word("listed"), ["the output of one of the layers that the config lists"]),
+    LegendEntry(
+        "images", _word("images"), ["the tokens of the images in the sequences, which the image encoder computed"]
+    ),
+    LegendEntry(
+        "interpolate",
+        _word("interpolate"),
+        ["the mean of the four nearest rows of a square table, weighted by their distance"],
+    ),
     LegendEntry("pool", _word("pool"), ["the mean of each square of neighbouring patches of an image"]),
     LegendEntry(
         "lerp",

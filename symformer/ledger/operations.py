@@ -23,8 +23,11 @@ from .facts import (
     GENERAL,
     INDEXED,
     INTERPOLATED,
+    LISTED,
     ONE,
+    PLACED,
     POOLED,
+    RESAMPLED,
     REST,
     ROTARY,
     SCATTERED,
@@ -119,6 +122,10 @@ class Operations:
             return self._enter(Scope(name, part, distinct=None if share == before else share / before), inputs)
         finally:
             self._share = before
+
+    def call_each(self, name: str, count: Expr, part: Part, *inputs: Any) -> Any:
+        """Record ``count`` copies of a part side by side, each on an input of its own; return the output of one."""
+        return self._enter(Scope(f"{name}.*", part, count), inputs)
 
     @contextmanager
     def detached(self) -> Iterator[None]:
@@ -469,6 +476,15 @@ class Operations:
         """x[B,S,E] -> y[B,S,E]: the output of an earlier layer, given that of the last; ``layers`` are between them."""
         return self._write(OperationKind.SELECT, name, (x,), x.shape, function=EARLIER, skipped=layers)
 
+    def listed(self, name: str, x: Tensor) -> Tensor:
+        """x[B,S,E] -> y[B,S,E]: the output of each layer that a list names, given that of the last layer."""
+        return self._write(OperationKind.SELECT, name, (x,), x.shape, function=LISTED)
+
+    def image_tokens(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[B,S,E], y[B_vis,n,E] -> z[B_vis,n,E]: the rows of x that the rows of y belong to, such as those of images."""
+        self._same(self._path(name), "the widths of the tokens", x.shape[2:], y.shape[2:])
+        return self._write(OperationKind.SELECT, name, (x, y), y.shape, function=PLACED)
+
     def scatter(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """x[B,S,E], y[B_vis,n,E] -> z[B,S,E]: the rows of y, such as the tokens of images, replace rows of x."""
         self._same(self._path(name), "the widths of the tokens", x.shape[2:], y.shape[2:])
@@ -510,6 +526,10 @@ class Operations:
     def pool(self, name: str, x: Tensor, length: Expr) -> Tensor:
         """x[B,S,E] -> y[B,length,E]: the mean of each square of neighbouring positions, which form a square image."""
         return self._write(OperationKind.COMBINE, name, (x,), (x.shape[0], length, x.width), function=POOLED)
+
+    def resample(self, name: str, x: Tensor) -> Tensor:
+        """x[n,4,E] -> y[n,E]: the mean of the rows of the nearest positions, weighted by their distance."""
+        return self._write(OperationKind.COMBINE, name, (x,), (*x.shape[:-2], x.width), function=RESAMPLED)
 
     def sum_rows(self, name: str, x: Tensor) -> Tensor:
         """x[…, E] -> y[…, 1]: the sum over the last axis."""
@@ -726,6 +746,7 @@ class Operations:
             facts = {name: getattr(like, name) for name in MASKED} | facts
         pairs = {} if kind is OperationKind.MIX else {name: facts[name] for name in MASKED if name in facts}
         encoded = all(x.encoded for x in inputs) if inputs else given(path, shape).encoded
+        encoded |= facts.get("function") == PLACED  # the tokens of images are known before the first new token
         output = Tensor(path, shape, None, grad, encoded=encoded, **pairs)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))
         return output

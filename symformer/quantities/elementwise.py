@@ -22,6 +22,7 @@ from ..ledger.facts import (
     MATCHING,
     MULTIPLYING,
     POOLED,
+    RESAMPLED,
     ROUTING,
     SUMMED,
     WEIGHT_NORM,
@@ -78,6 +79,7 @@ LIFTED = Count(1, "a sum for each element of y in x * (1 + y)")
 NORMED = Count(4, "square, sum, division by the root, product, for each element of a normalized weight")
 INTERPOLATION = Count(3, "x + w * (y - x): difference, product, sum")
 MEAN = Count(1, "a sum for each element of a mean of positions, and a division for each mean")
+RESAMPLE = Count(1, "a product and a sum for each element of the rows that are averaged, but no sum for the first row")
 ROW = Count(1, "a sum for each element of a row")
 MASK = Count(1, "a sum for each score, if masked pairs are computed")
 
@@ -96,6 +98,7 @@ def printed_table() -> list[tuple[str, Count]]:
         ("weight norm", NORMED),
         ("interpolation", INTERPOLATION),
         ("mean", MEAN),
+        ("weighted mean", RESAMPLE),
         ("sum of a row", ROW),
         ("mask", MASK),
     ]
@@ -257,6 +260,11 @@ def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """
     if entry.function == SUMMED:
         return (_times(entry, "", ROW.flops, entry.inputs[0].shape),)
+    if entry.function == RESAMPLED:
+        return (
+            _times(entry, " (products)", RESAMPLE.flops, entry.inputs[0].shape),
+            _times(entry, " (sums)", RESAMPLE.flops * (int(entry.inputs[0].shape[-2]) - 1), entry.output.shape),
+        )
     if entry.function != POOLED:
         return EXPERTS(entry, conventions)
     return (

@@ -17,6 +17,7 @@ from ..ledger.facts import (
     MULTIPLYING,
     POINTWISE,
     POOLED,
+    RESAMPLED,
     ROUTING,
     SCATTERED,
     SHIFTED,
@@ -196,6 +197,8 @@ def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Raise RuleError for the outputs of experts, for a mean of positions, and for the sum of a row."""
     if entry.function == SUMMED:
         raise RuleError(f"{entry.path}: the sum of a row is not supported")
+    if entry.function == RESAMPLED:
+        raise RuleError(f"{entry.path}: the mean of rows of a table is not supported")
     if entry.function == POOLED:
         raise RuleError(f"{entry.path}: the mean of neighbouring patches is not supported")
     return EXPERTS(entry, conventions)

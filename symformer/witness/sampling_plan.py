@@ -9,7 +9,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 from sympy import Expr, Integer, Min, Mul, Poly, Symbol, cancel, ceiling, expand, fraction
 
@@ -19,7 +19,7 @@ from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Divides, Numbers, Relations, evaluate_relation
-from ..language.symbols import C, N_new, P, S, print_order
+from ..language.symbols import B_vis, C, J_merge, N_new, P, S, print_order
 from ..ledger.facts import CARRYING, ONE, POOLED, WINDOWS, Entry, OperationKind
 from ..models.model import Model
 
@@ -30,6 +30,8 @@ _LARGEST = 2**20
 # Sizes that code loops over get a few small values, enough to determine a count, and different from every depth.
 KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadratic in them
 POOLS = (7, 8, 9)  # sides of a pooled image, which divide the side of the image: a count is quadratic in them
+MERGED = (8, 9, 10, 12, 14)  # sides of merged patches: a count is of degree 4 in them
+IMAGES = (11, 13)  # images that a class processes one at a time: a count is affine in them
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
 CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
 NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
@@ -138,6 +140,10 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     needed |= {name for condition in conditions for name in condition.symbols}
     needed -= {*fixed}
     looped = _looped(entries, C if C in needed else S)
+    if isinstance(model.component, Architecture) and model.component.witness.each_image and B_vis in needed:
+        looped[B_vis] = IMAGES
+    if J_merge in needed:
+        looped[J_merge] = MERGED
     for formula in formulas:
         _settled(formula, depths, looped)
     if C in needed:
@@ -174,7 +180,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     }
     grid = [
         {**depth, **dict(zip(looped, values, strict=True)), **{size: int(value) for size, value in fixed.items()}}
-        for depth in _grid(depths, model.component)
+        for depth in _grid(depths, model.component, conditions)
         for values in product(*looped.values())
     ]
     places = tuple(
@@ -274,7 +280,9 @@ def _without_ceilings(shape: Factors) -> Factors:
     return (cancel(_unrounded(Mul(*shape))),)
 
 
-def _grid(depths: Sequence[Symbol], component: Component) -> tuple[Numbers, ...]:
+def _grid(
+    depths: Sequence[Symbol], component: Component, conditions: Sequence[Divides | AtMost]
+) -> tuple[Numbers, ...]:
     """Return depths that determine a count: two values of each, one depth changed at a time.
 
     All values in a place differ. They are small, since every layer is run, and at least two, so that the first and the
@@ -283,8 +291,20 @@ def _grid(depths: Sequence[Symbol], component: Component) -> tuple[Numbers, ...]
     layers = component.fields.layers if isinstance(component, Architecture) else None
     if layers is not None and (own := layers.tested(depths)):
         return own
-    first = {name: 2 + place for place, name in enumerate(depths)}
-    return (first, *({**first, name: 2 + len(depths)} for name in depths))
+    bounds = [each for each in conditions if isinstance(each, AtMost) and each.symbols <= {*depths}]
+    for values in permutations(range(2, 3 + len(depths)), len(depths)):
+        first = dict(zip(depths, values, strict=True))
+        free = [each for each in range(2, 3 + 2 * len(depths)) if each not in values]
+        others = [({**first, name: each} for each in free) for name in depths]
+        kept = [next((each for each in some if _holds(bounds, each)), None) for some in others]
+        if _holds(bounds, first) and all(kept):
+            return (first, *(each for each in kept if each))
+    raise WitnessError(f"{component.title}: no small numbers of layers satisfy its conditions")
+
+
+def _holds(bounds: Sequence[AtMost], numbers: Numbers) -> bool:
+    given = {name: Integer(number) for name, number in numbers.items()}
+    return all(each.low.xreplace(given) <= each.high.xreplace(given) for each in bounds)
 
 
 def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr, Expr]]:

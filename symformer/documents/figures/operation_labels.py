@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...algebra import role_totals
 from ...formulas.account import Line
-from ...ledger.facts import INTERPOLATED, POOLED, SCATTERED, SHIFTED, SUMMED, Entry, OperationKind
+from ...ledger.facts import INTERPOLATED, POOLED, RESAMPLED, SCATTERED, SHIFTED, SUMMED, Entry, OperationKind
 
 OPERATIONS = {
     OperationKind.LINEAR: "Linear",
@@ -71,6 +71,8 @@ def operation(entry: Entry) -> str:
         return "Interpolation"
     if entry.function == SUMMED:
         return "Sum of rows"
+    if entry.function == RESAMPLED:
+        return "Interpolation"
     if entry.function == POOLED:
         return "Average pooling"
     if entry.function == SCATTERED:
