@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from sympy import Integer, Symbol
 
-from ..components import Component, DeepstackBlock, MergedImageEncoder, PreNormBlock
+from ..components import Component, DeepstackBlock, NativeResolutionEncoder, PatchMerger, PreNormBlock
 from ..configs.common_fields import Config
 from ..configs.config_fields import Derived
 from ..language.errors import UnreadError
@@ -152,11 +152,11 @@ class Qwen3VL(Multimodal, Qwen3):
 
     @property
     def vision(self) -> Component:
-        return MergedImageEncoder(activation=self.vision_activation)
+        return NativeResolutionEncoder(activation=self.vision_activation)
 
     @property
     def projector(self) -> Component:
-        raise NotImplementedError("the image encoder has the mergers")
+        return PatchMerger()
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
@@ -167,5 +167,8 @@ class Qwen3VL(Multimodal, Qwen3):
 
     def forward(self, ops: Operations, pixels: Tensor, tokens: Tensor) -> Tensor:  # type: ignore[override]
         with ops.encoder():
-            images, features = ops.call("visual", self.vision, pixels)
+            x = ops.call("visual", self.vision, pixels)
+            images = ops.call("visual.merger", self.projector, x)
+            listed = ops.listed("visual.deepstack", x)
+            features = ops.call_each("visual.deepstack_merger_list", L_deep, PatchMerger(late=True), listed)
         return ops.call("", DeepstackLanguageTower(whole=self), tokens, images, features)

@@ -50,9 +50,9 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .lm_head import LMHead as LMHead
     from .low_rank_update import LowRankUpdate as LowRankUpdate
     from .masked_lm_head import MaskedLMHead as MaskedLMHead
-    from .merged_image_encoder import MergedImageEncoder as MergedImageEncoder
     from .mlp import MLP as MLP
     from .moe import MoE as MoE
+    from .native_resolution_encoder import NativeResolutionEncoder as NativeResolutionEncoder
     from .parallel_block import ParallelBlock as ParallelBlock
     from .parallel_sum import ParallelSum as ParallelSum
     from .patch_embedding import PatchEmbedding as PatchEmbedding

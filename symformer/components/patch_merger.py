@@ -23,11 +23,15 @@ class PatchMerger(Component):
 
     title = "Patch merger"
     role = "other"
-    tower = "projector"
     shapes = "x[B,Z**2/Z_patch**2,E_vis] -> y[B,Z**2/(Z_patch**2*J_merge**2),E]"
     constraints = (Divides(Z_patch * J_merge, Z),)
 
     late: bool = False  # whether the whole vector is normalized instead of each patch
+
+    @property
+    def tower(self) -> str:
+        """The tower of a multimodal model: further mergers are separate from its projector."""
+        return "deepstack" if self.late else "projector"
 
     @property
     def about(self) -> str:
