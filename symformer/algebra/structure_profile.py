@@ -53,7 +53,13 @@ ENCODER, DECODER, IMAGE, TEXT, ONLY = "encoder", "decoder", "image encoder", "te
 # The modules between the convolutions over a sound wave and the layers, and a mask token, by their names in torch.
 FRAMES, MASKED_FRAME = "feature_projection.", "masked_spec_embed"
 VISION, LANGUAGE = "vision tower", "language model"  # of a multimodal model
-_TOWERS = {"vision_model": IMAGE, "text_model": TEXT, "vision_tower": VISION, "visual": VISION, "language_model": LANGUAGE}
+_TOWERS = {
+    "vision_model": IMAGE,
+    "text_model": TEXT,
+    "vision_tower": VISION,
+    "visual": VISION,
+    "language_model": LANGUAGE,
+}
 PROJECTOR = "multi_modal_projector"
 # The part of the model that each aspect describes, in the order of a comparison. Every weight, product and cache
 # entry belongs to one part.

@@ -41,6 +41,10 @@ class PatchMerger(Component):
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         batch, patches, width = x.shape
         merged = (batch, patches / J_merge**2, width * J_merge**2)
-        x = ops.call("norm", LayerNorm(), x.view(merged)) if self.late else ops.call("norm", LayerNorm(), x).view(merged)
+        x = (
+            ops.call("norm", LayerNorm(), x.view(merged))
+            if self.late
+            else ops.call("norm", LayerNorm(), x).view(merged)
+        )
         x = ops.activation("act_fn", ops.linear("linear_fc1", x, x.width), "gelu")
         return ops.linear("linear_fc2", x, E)

@@ -44,7 +44,9 @@ class RotaryPositions(Component):
         turned = "Queries and keys are rotated by their positions, Su et al. 2021 [su2021], eq. 34."
         part = f" Only the first {text(self.width)} elements rotate, Black et al. 2022 [black2022], section 2.1.1."
         turned = turned if self.whole or self.width in (D, E / A) else turned + part  # the whole head
-        return turned if self.whole or self.tokens == S else f"{turned} Only the last {text(self.tokens)} tokens rotate."
+        return (
+            turned if self.whole or self.tokens == S else f"{turned} Only the last {text(self.tokens)} tokens rotate."
+        )
 
     def forward(self, ops: Operations, q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
         return ops.rotate("query", q, angles), ops.rotate("key", k, angles)

@@ -133,7 +133,9 @@ def _parts(formula: Formula, numbers: Numbers) -> list[ComparedPart]:
                 apart = line.entry is not None and line.entry.kind in ATTENDING and B_vis in term.factors
                 images = numbers[B_vis] if apart else 1
                 found.append(
-                    ComparedPart(line.path, term.label, phase, (_source(line.entry), label), value, share, loops, images)
+                    ComparedPart(
+                        line.path, term.label, phase, (_source(line.entry), label), value, share, loops, images
+                    )
                 )
     return found
 

@@ -30,8 +30,8 @@ _LARGEST = 2**20
 # Sizes that code loops over get a few small values, enough to determine a count, and different from every depth.
 KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadratic in them
 POOLS = (7, 8, 9)  # sides of a pooled image, which divide the side of the image: a count is quadratic in them
-MERGED = (8, 9, 10, 12, 14)  # sides of merged patches: a count is of degree 4 in them
-IMAGES = (11, 13)  # images that a class processes one at a time: a count is affine in them
+MERGED = (6, 7, 8, 9, 10)  # sides of merged patches: a count is of degree 4 in them
+IMAGES = (3, 4)  # images that a class processes one at a time: a count is affine in them
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
 CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
 NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
@@ -140,10 +140,11 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     needed |= {name for condition in conditions for name in condition.symbols}
     needed -= {*fixed}
     looped = _looped(entries, C if C in needed else S)
-    if isinstance(model.component, Architecture) and model.component.witness.each_image and B_vis in needed:
-        looped[B_vis] = IMAGES
-    if J_merge in needed:
-        looped[J_merge] = MERGED
+    if isinstance(model.component, Architecture) and model.component.witness.each_image:
+        for size, few in ((B_vis, IMAGES), (J_merge, MERGED)):
+            if size in needed:
+                degree_of = max(Poly(_unrounded(formula.expanded), size).degree() for formula in formulas)
+                looped[size] = few[: max(degree_of, 0) + 1]
     for formula in formulas:
         _settled(formula, depths, looped)
     if C in needed:
