@@ -309,21 +309,23 @@ class Reader:
         return Reader(self.whose, scope, path, bound(scope, read, self.whose.given)).run()
 
     def softmax(self, shown: Applied) -> Tensor:
-        """Return the mask over keys: all, those up to the query, or a window of these."""
+        """Return the weights of the keys: all, those up to the query, a window of these, or also those of its block."""
         (inside,) = shown.arguments
         sinks = inside.items[1:] if isinstance(inside, Listed) else ()
         scores = self.of(inside.items[0] if isinstance(inside, Listed) else inside)
         below = text(shown.below) if shown.below else ""
         back = torch.arange(scores.shape[-2])[:, None] - torch.arange(scores.shape[-1])[None]
-        if below.startswith("causal"):
-            scores = scores.masked_fill(back < 0, float("-inf"))
+        causal = below.startswith(("causal", "blocks"))
+        unseen = (back < 0) & causal
+        if below.startswith("blocks"):  # also the later tokens of its block
+            unseen = unseen & ~self.whose.given["blocks"]
         if isinstance(shown.below, Applied):
             window = self.size(value(shown.below.arguments[0]))
-            unseen = back >= window if below.startswith("causal") else back.abs() > window
+            unseen = unseen | (back >= window if causal else back.abs() > window)
             if below.startswith("chunk"):
                 places = torch.arange(scores.shape[-1])
                 unseen = (places[:, None] // window != places // window) | (back < 0)
-            scores = scores.masked_fill(unseen, float("-inf"))
+        scores = scores.masked_fill(unseen, float("-inf"))
         for each in sinks:
             sink = self.of(each)[None, :, None, None].expand(*scores.shape[:3], 1)
             scores = torch.cat((scores, sink), -1)
@@ -381,12 +383,13 @@ def of_heads(stored: Tensor, x: Tensor) -> Tensor:
 
 def joined(pieces: Sequence[Tensor], rows: bool) -> Tensor:
     """Concatenate tensors side by side or one below the other, broadcasting those that all heads share."""
-    first, other = pieces
+    *before, other = pieces
+    first = before[0] if len(before) == 1 else joined(before, rows)
     if rows:
         first = first.reshape(len(first) if first.dim() == 3 else 1, -1, other.shape[-1])
         return torch.cat((first.expand(len(other), -1, -1), other), -2)
-    most = max(each.dim() for each in pieces)
-    first, other = (each[:, None] if each.dim() < most else each for each in pieces)
+    most = max(first.dim(), other.dim())
+    first, other = (each[:, None] if each.dim() < most else each for each in (first, other))
     shape = torch.broadcast_shapes(first.shape[:-1], other.shape[:-1])
     return torch.cat((first.expand(*shape, -1), other.expand(*shape, -1)), -1)
 

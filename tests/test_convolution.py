@@ -147,17 +147,16 @@ def test_activations_match_saved_tensors(
     part: Component, module: Callable[[], nn.Module], params: int, flops: int
 ) -> None:
     """It saves its input, even if that is the model's input."""
-    kept: dict[int, torch.Tensor] = {}
+    kept: dict[int, torch.UntypedStorage] = {}  # tensors would keep the graph, which keeps this
     model = module()
     weights = {each.untyped_storage()._cdata for each in model.parameters()}
 
-    def keep(tensor: torch.Tensor) -> torch.Tensor:
-        kept.setdefault(tensor.untyped_storage()._cdata, tensor)
-        return tensor
+    def keep(tensor: torch.Tensor) -> None:
+        kept.setdefault((storage := tensor.untyped_storage())._cdata, storage)
 
     with saved_tensors_hooks(keep, lambda tensor: tensor):
         model(given(part, "cpu"))
-    theirs = sum(each.untyped_storage().nbytes() for key, each in kept.items() if key not in weights)
+    theirs = sum(each.nbytes() for key, each in kept.items() if key not in weights)
     conventions = {"implementation": "eager", "dropout": "off", "recompute": "none", "dtype": "fp32"}
     terms = [term for some in activation_terms(part.ledger, conventions).values() for term in some]
     values = {SYMBOLS[name]: size for name, size in numbers(part).items()}

@@ -404,7 +404,7 @@ def what_counts_is_not_said_to_add_nothing(document: Document) -> None:
             derived = set()
         if isinstance(block, Paragraph) and isinstance(block.line[0], Code):
             derived |= {piece.text for piece in block.line if isinstance(piece, Code)}
-        if isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: ":
+        if isinstance(block, Paragraph) and block.line[0] == "These parts contribute nothing: ":
             sentence = block.line[: block.line.index(".")]
             silent = {piece.text for piece in sentence if isinstance(piece, Code)}
             assert silent
@@ -415,7 +415,7 @@ def test_quantities_with_traffic_are_not_described_as_zero() -> None:
     sent = document(architecture("llama-2-70b"), ["communication"], "1", tensor="on")
     what_counts_is_not_said_to_add_nothing(sent)
     assert any(
-        isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: " for block in sent.blocks
+        isinstance(block, Paragraph) and block.line[0] == "These parts contribute nothing: " for block in sent.blocks
     )
 
 

@@ -15,7 +15,7 @@ from symformer.language.notation.text import text
 from symformer.output.blocks import Computation, Paragraph, Table
 
 KNOWN = {"x", "e", "exp", "log", "max", "tanh"}  # the input, and standard mathematics
-TAKEN_APART = {"causal", "chunk", "near"}  # subscripts of a softmax
+TAKEN_APART = {"causal", "chunk", "near", "blocks"}  # subscripts of a softmax
 
 
 @cache

@@ -297,11 +297,23 @@ def test_relatives_that_their_papers_name() -> None:
         "zamba2": "mamba2",  # section 2: "Mamba2 blocks" in place of the Mamba blocks of Zamba
         "distilbert": "bert",
         "opt": "gpt2",
+        "kimi-linear": "deepseek-v3",  # stated: Moonlight's architecture, with Kimi Delta Attention in most layers
         "llava": "llama",  # with a vision tower and a projector
         "gemma3-multimodal": "gemma3",
         "transformer": "",  # the oldest
     }.items():
         assert nearest_relative(name) == relative
+
+
+def test_layers_are_counted_by_the_letter_for_their_sum() -> None:
+    """Kimi Linear has experts in L_attn + L_lin_x layers, which are L_moe, as in DeepSeek-V3: no difference."""
+    found = compare_structures(architectures.architecture("kimi-linear"), architectures.architecture("deepseek-v3"))
+    assert [each.part for each in found.differences] == ["positions", "mixer"]
+    assert {size.name for size in found.totals["params"].free_symbols} >= {"L_lin", "L_attn"}
+    assert "L_moe" not in {size.name for size in found.totals["params"].free_symbols}
+    # Jamba uses L_moe for layers with Mamba and experts, so its layers are not compared by these letters
+    jamba = compare_structures(architectures.architecture("kimi-linear"), architectures.architecture("jamba"))
+    assert "L_ssm_d" in {size.name for size in jamba.totals["params"].free_symbols}
 
 
 def test_a_derivation_names_the_nearest_relative() -> None:

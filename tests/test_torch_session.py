@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
 import sys
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 import symformer as sf
 from symformer.commands.cli import cli
-from symformer.witness.dispatch_recorders import FlopCounter, Products
+from symformer.witness.dispatch_recorders import FlopCounter, Products, record_saved
 from symformer.witness.fake_shapes import Shapes
 from symformer.witness.torch_session import NOWHERE, Session, silence
 
@@ -263,3 +265,19 @@ def test_the_counter_with_short_cuts_counts_as_torchs_own(mode: Any) -> None:
                 x.transpose(0, 1) @ torch.empty(2, 12, len(x), device="meta")
         totals.append(counter.get_total_flops())
     assert totals[0] == totals[1] > 0
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_recording_saved_tensors_leaves_none_in_memory(backward: bool) -> None:
+    """The output of exp is saved by exp itself, and the graph has the recorder's hooks: both would form cycles."""
+    model = nn.Linear(3, 5)
+    weight = weakref.ref(model.weight)
+    with record_saved(model, backward) as seen:
+        output = model(torch.ones(2, 3)).exp().sum()
+    if backward:
+        output.backward()
+    # the input of the layer, 2*3 elements, and the output of exp, 2*5 elements, each of 4 bytes
+    assert sorted(seen.tally.rows.values()) == [(1, 2, 3, 4), (1, 2, 5, 4)]
+    del model, output, seen
+    gc.collect()
+    assert weight() is None

@@ -16,12 +16,13 @@ from .structure_profile import LANGUAGE, StackProfile, profiles
 def nearest_relative(name: str) -> str:
     """Return the nearest relative of an architecture among the built-in ones, or "" if there is none.
 
-    It differs in the fewest parts; among several, by the fewest phrases, and then the oldest. A model without any of
-    the mixers of the architecture (attention, for example) counts as differing in one more part, and one with such a
-    mixer comes first among models that differ in equally many parts. A relative is older: so
-    is the first paper that its class cites. Architectures of the same paper are in the order of their names. A model of
-    a single layer is a relative of such models only, and a model with an encoder and a decoder has another one as its
-    relative if there is one. The relative of a multimodal model may be its language model.
+    It is the one that the architecture states, or else the one that differs in the fewest parts; among several, by the
+    fewest phrases, and then the oldest. A model without any of the mixers of the architecture (attention, for example)
+    counts as differing in one more part, and one with such a mixer comes first among models that differ in equally many
+    parts. A relative is older: so is the first paper that its class cites. Architectures of the same paper are in the
+    order of their names. A model of a single layer is a relative of such models only, and a model with an encoder and a
+    decoder has another one as its relative if there is one. The relative of a multimodal model may be its language
+    model.
 
     Parameters
     ----------
@@ -39,6 +40,9 @@ def nearest_relative(name: str) -> str:
     'llama'
 
     """
+    stated = architectures.architecture_class(name).compared_with
+    if stated:
+        return stated
     own, date = _described(name), _published(name)
     found = []
     for other in architectures.names():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sympy import Expr, Integer, Symbol
+from sympy import Add, Expr, Integer, Symbol
 
 from ..language.errors import OptionError, joined
 from ..language.frozen import FrozenDict
@@ -22,6 +22,7 @@ from .structure_words import StructureChange, amount_sentence, line, spoken
 
 QUANTITIES = ("params", "flops", "kv-cache")
 NOTHING = Integer(0)
+SHORT = 4  # terms of a difference that a sentence states; the table has longer ones
 # What models of the same structure have in common, if they are of different classes.
 SAME = (
     "at equal sizes, all counts are equal; details that no count depends on, such as the order of rotated elements, "
@@ -55,8 +56,11 @@ class PartDifference:
         lost = any(each.other for each in self.changes)
         return "replaced" if gained and lost else "added" if gained else "removed" if lost else "changed"
 
-    def sentences(self, first: str, second: str) -> list[Line]:
-        """Return the difference in sentences about the first model."""
+    def sentences(self, first: str, second: str, terms: int | None = None) -> list[Line]:
+        """Return the difference in sentences about the first model.
+
+        The last one is on the parameters, unless their difference has more than ``terms`` terms.
+        """
         said = [each.sentence(first) for each in self.changes]
         if not said:
             sizes = any(self.amounts.values())
@@ -67,7 +71,8 @@ class PartDifference:
             )
             said = [line(f"{first} and {second} {how}.")]
         params = self.amounts.get("params", NOTHING)
-        return [*said, amount_sentence(params)] if params != 0 else said
+        stated = params != 0 and (terms is None or len(Add.make_args(params)) <= terms)
+        return [*said, amount_sentence(params)] if stated else said
 
     @property
     def short(self) -> str:
@@ -244,11 +249,14 @@ class StructureComparison(Answer):
         for name, why in self.refused.items():
             yield Paragraph([f"{capital(find_quantity(name).measure.title)}: not compared; {why}."])
 
-    def paragraphs(self) -> Iterator[Line]:
-        """Yield a paragraph for each part that differs, and the notes on sizes."""
+    def paragraphs(self, terms: int | None = SHORT) -> Iterator[Line]:
+        """Yield a paragraph for each part that differs, and the notes on sizes.
+
+        A paragraph states a difference in parameters of at most ``terms`` terms.
+        """
         for each in self.differences:
             sentences: list[Piece] = [f"{capital(each.part)}: "]
-            for said in each.sentences(*self.names):
+            for said in each.sentences(*self.names, terms):
                 sentences += [*said, " "]
             yield sentences[:-1]
         yield from map(line, self.size_notes)

@@ -12,6 +12,7 @@ from ..formulas.formula import Formula
 from ..language.errors import OptionError, RuleError, naming
 from ..language.frozen import FrozenDict
 from ..language.notation.text import code
+from ..language.sizes import close_relations
 from ..language.symbols import A, A_vis, D, E_vis, G, H, H_vis, L, P, S, S_enc
 from ..models.model import Model
 from ..output.blocks import Line
@@ -273,10 +274,13 @@ def _difference(
 ) -> tuple[dict[Place, Expr], Expr]:
     """Return the difference of each part of the first model's stacks, and of the totals."""
     sums = [{total: formula.relations[total] for total in formula.totals} for formula in both]
-    collect = next((formula for formula in both if formula.totals), None)
-    if sums[0] and sums[1] and sums[0] != sums[1]:  # two ways to divide all layers into kinds
-        sums, collect = [{}, {}], None
-    every = {**sums[0], **sums[1]}
+    every = close_relations({**sums[0], **sums[1]})
+    collect = max(both, key=lambda formula: len(formula.totals)) if every else None
+    if any(
+        expand(sums[0][total].xreplace(every)) != expand(sums[1][total].xreplace(every))
+        for total in sums[0].keys() & sums[1].keys()
+    ):  # two ways to divide all layers into kinds
+        every, collect = {}, None
     found: dict[Place, Expr] = {}
     for side, (formula, swap) in enumerate(zip(both, swaps, strict=True)):
         for (stack, part), amount in part_amounts(formula, stacks[side]).items():

@@ -31,6 +31,7 @@ from ..components.self_attention import SelfAttention
 from ..components.text_conditioning import TextConditioning
 from ..components.token_embedding import TokenEmbedding
 from ..components.wave_encoder import WaveEncoder
+from ..formulas.totals import gathered, given_by
 from ..language.notation.text import code
 from ..language.symbols import P
 from ..ledger.facts import Entry, OperationKind, Scope
@@ -354,7 +355,7 @@ def _layers(found: StackProfile, component: Component, kinds: Sequence[Scope]) -
         having = [layer for layer in layers if aspect in layer.aspects]
         for phrase in dict.fromkeys(phrase for layer in having for phrase in layer.aspects[aspect]):
             some = [layer for layer in having if phrase in layer.aspects[aspect]]
-            count = Add(*(layer.count for layer in some))
+            count = gathered(Add(*(layer.count for layer in some)), given_by(component.totals, component.totals))
             comma = "," if "," in phrase or len(phrase) > _LONG else ""
             some_layers = f"{phrase.rstrip(',')}{comma} in {{{code(count)}}} of the {{{code(total)}}} layers"
             found.add(aspect, phrase if len(some) == len(having) else some_layers)

@@ -144,7 +144,7 @@ def bare(phrase: str) -> str:
 def _and(phrases: Sequence[str]) -> str:
     if len(phrases) < 3:
         return " and ".join(phrases)
-    return f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+    return f"{', '.join(each.rstrip(',') for each in phrases[:-1])} and {phrases[-1]}"
 
 
 def amount_sentence(amount: Expr) -> Line:

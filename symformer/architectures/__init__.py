@@ -283,10 +283,9 @@ def _places(fields: Fields) -> dict[str, ConfigLocation]:
         for size, place in fields.sizes.items()
     }
     if fields.layers:
-        found |= {
-            size.name: ConfigLocation(fields.layers.list_of(kind), counted=kind)
-            for kind, size in fields.layers.sizes.items()
-        }
+        for kind, size in fields.layers.sizes.items():
+            name, entries, rule = fields.layers.place_of(kind)
+            found[size.name] = ConfigLocation(name, counted=entries, rule=rule)
     return found
 
 

@@ -184,6 +184,7 @@ class Architecture(Component):
     witness: ClassVar[WitnessSpec]
     # Each variant is a set of options; the first is the default. All are verified and appear in the derivation.
     variants: ClassVar[Variants] = ({},)
+    compared_with: ClassVar[str] = ""  # its nearest relative, if that is not the one that differs in the fewest parts
 
     fields = CollectedFields()
 

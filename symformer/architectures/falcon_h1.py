@@ -28,6 +28,7 @@ class FalconH1(Hybrid, BiasedThroughout):
     """
 
     title = "Falcon-H1"
+    compared_with = "mamba2"
     names = Names(norm="final_layernorm")
     constraints = (*ROTARY_HEADS, *ChunkedScan.constraints)
     config = Fields(

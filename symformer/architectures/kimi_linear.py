@@ -66,6 +66,7 @@ class KimiLinear(DenseFirst):
     """
 
     title = "Kimi Linear"
+    compared_with = "deepseek-v3"
     constraints = (AtMost(K, X),)
     routing = SIGMOID_IN_GROUPS_MAYBE_DIVIDED
     order = "any"

@@ -23,6 +23,7 @@ class LFM2(Convolutional):
     """
 
     title = "LFM2"
+    compared_with = "qwen3"
     config = Fields(
         usual({V: 65536, E: 2560, H: WIDTH, A: 32, G: 8, D: HEAD_WIDTH, K_conv: Field(("conv_L_cache",), 3)}),
         layers=IndexedLayers({"conv": L_conv, "full_attention": L_attn}, places="full_attn_idxs"),

@@ -23,6 +23,7 @@ class Qwen3Next(SparseLinearHybrid):
     """
 
     title = "Qwen3-Next"
+    compared_with = "qwen3-moe"
     config = Fields(
         usual({V: 151936, E: 2048, **EXPERTS, A: 16, G: 2, D: 256, D_rope: rotating(D, 0.25), **DELTA_NET}),
         layers=hybrid_layers(48),

@@ -1,4 +1,4 @@
-"""Selective state space mixer."""
+"""Selective state-space mixer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SelectiveScan(Component):
     2*B*K_conv*H_ssm + 4*B*H_ssm*N_state
     """
 
-    title = "Selective state space mixer"
+    title = "Selective state-space mixer"
     role = "state-space mixer"
     shapes = "x[B,S,E] -> y[B,S,E]"
 

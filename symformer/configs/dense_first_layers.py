@@ -37,6 +37,12 @@ class DenseFirstLayers(Layers):
     def names(self) -> tuple[str, ...]:
         return (*super().names, self.dense)
 
+    def place_of(self, kind: str) -> tuple[str, str, str]:
+        if kind == "dense":
+            return self.dense, "", ""
+        without = (self.name, "", f"{CONVOLUTION}, without the dense layers")
+        return without if kind == CONVOLUTION else super().place_of(kind)
+
     def listed(self, config: Config) -> Any:
         """Return the kind of every layer. Raises ConfigError."""
         listed, dense = super().listed(config), whole_number(self.dense, config.get(self.dense, 2))

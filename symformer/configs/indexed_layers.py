@@ -35,6 +35,11 @@ class IndexedLayers(Layers):
     def names(self) -> tuple[str, ...]:
         return tuple(filter(None, (*super().names, self.places)))
 
+    def place_of(self, kind: str) -> tuple[str, str, str]:
+        if self.places:  # the list of all kinds is used
+            return super().place_of(kind)
+        return self.name, "", "its length" if kind == [*self.sizes][-1] else "the layers that it does not list"
+
     def listed(self, config: Config) -> Any:
         """Return the kind of every layer. Raises ConfigError."""
         name = self.places or self.name

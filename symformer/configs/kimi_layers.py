@@ -47,9 +47,10 @@ class KimiLayers(Layers):
     def names(self) -> tuple[str, ...]:
         return (*super().names, NETWORKS, FIRST)
 
-    def list_of(self, kind: str) -> str:
-        """Return the field that lists the layers of a kind."""
-        return NETWORKS if kind == DENSE else self.name
+    def place_of(self, kind: str) -> tuple[str, str, str]:
+        if kind == DENSE:
+            return NETWORKS, DENSE, ""
+        return (self.name, "", f"{LINEAR}, without the dense layers") if kind == LINEAR else super().place_of(kind)
 
     def unfolded(self, config: Config) -> Config:
         """Return a config with the fields of its object for linear attention, and with a list of all layers."""

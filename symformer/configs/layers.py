@@ -118,9 +118,9 @@ class Layers:
         """Return a config with its descriptions of the layers in the form that is read. Raises ConfigError."""
         return config
 
-    def list_of(self, kind: str) -> str:
-        """Return the field that lists the layers of a kind."""
-        return self.name
+    def place_of(self, kind: str) -> tuple[str, str, str]:
+        """Return the field for the layers of a kind, the entries that are counted if it is a list, or else a rule."""
+        return self.name, kind, ""
 
     def listed(self, config: Config) -> Any:
         """Return the kind of every layer, or None if the pattern applies."""

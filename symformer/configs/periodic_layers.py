@@ -42,6 +42,9 @@ class PeriodicLayers(Layers):
     def names(self) -> tuple[str, ...]:
         return (*DEFAULTS, *self.depth.names)
 
+    def place_of(self, kind: str) -> tuple[str, str, str]:
+        return self.name, "", "with the offset of attention, and the period and the offset of the experts"
+
     def read(self, config: Config) -> Numbers:
         """Return the number of layers of each kind. Raises ConfigError."""
         depth = self.listable(config)

@@ -1,4 +1,4 @@
-"""The layers of Zamba2: state space mixers, some after one of several shared transformer blocks."""
+"""The layers of Zamba2: state-space mixers, some after one of several shared transformer blocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLACES = "hybrid_layer_ids"
 
 @dataclass(frozen=True)
 class SharedLayers(Layers):
-    """A list of layers, each with a state space mixer only or also with a shared transformer block.
+    """A list of layers, each with a state-space mixer only or also with a shared transformer block.
 
     >>> from symformer.configs.config_fields import Field
     >>> layers = SharedLayers(KINDS, USUAL, Field(("num_hidden_layers",), 54), "layers_block_type")

@@ -41,6 +41,11 @@ class WindowedExpertLayers(Layers):
     def names(self) -> tuple[str, ...]:
         return (*super().names, NETWORKS, *REPEATED)
 
+    def place_of(self, kind: str) -> tuple[str, str, str]:
+        if kind == DENSE:
+            return NETWORKS, DENSE, ""
+        return (self.name, "", f"{FULL}, without the dense layers") if kind == FULL else super().place_of(kind)
+
     def read(self, config: Config) -> Numbers:
         """Return the number of layers of each kind. Raises ConfigError."""
         depth = self.listable(config)

@@ -146,7 +146,10 @@ def _last(shape: Tree) -> Tree:
 
 
 def operation_roles(scope: Scope) -> dict[str, str]:
-    """Return the roles of the operations and parts of an attention part: queries, keys, values or the output."""
+    """Return the roles of the operations and parts of an attention part: queries, keys, values or the output.
+
+    A projection that computes the queries and also reaches the output without the scores computes a gate of the output.
+    """
     entries = [item for item in items_of(scope) if isinstance(item, Entry)]
     if not any(entry.kind is OperationKind.SCORES for entry in entries):
         return {}
@@ -156,7 +159,7 @@ def operation_roles(scope: Scope) -> dict[str, str]:
             readers.setdefault(id(x.root), []).append((item, place))
 
     def reached(x: Tensor) -> set[str]:
-        found: set[str] = set()
+        found: set[str] = set() if id(x) in readers else {"o"}
         for item, place in readers.get(id(x), []):
             if isinstance(item, Entry) and item.kind in ATTENDING:
                 role = _ROLES[item.kind][place]
@@ -167,12 +170,12 @@ def operation_roles(scope: Scope) -> dict[str, str]:
                 found |= reached(given_by(item))
         return found
 
-    names = {"q": "queries", "k": "keys", "v": "values", "c": "choice of keys"}
+    names = {"q": "queries", "k": "keys", "v": "values", "c": "choice of keys", "o": "output gate"}
     said: dict[str, str] = {}
     for item in items_of(scope):
         chooses = isinstance(item, Scope) and any(each.kind is OperationKind.CHOOSE for each in entries_of(item))
         roles = {"c"} if chooses else reached(given_by(item))
-        *first, last = [names[role] for role in names if role in roles] or ["output"]
+        *first, last = [names[role] for role in names if role in roles] if roles - {"o"} else ["output"]
         said[_name(item, scope)] = f"{', '.join(first)} and {last}" if first else last
     return said
 
@@ -495,10 +498,13 @@ class _Computing:
             case OperationKind.SCORES:
                 return _capped(entry, _scores(entry, first, rest[0]))
             case OperationKind.SOFTMAX:
-                below: Tree | None = Word("causal") if entry.mask == "causal" else None
-                if (scores := self._windowed(entry)) is not None:
-                    keys = "chunk" if scores.chunked else "causal" if entry.mask == "causal" else "near"
-                    below = Applied(keys, (tree(scores.window),))
+                scores = self._scores_of(entry)
+                keys = "causal" if entry.mask == "causal" else ""
+                if scores is not None and scores.blocks:
+                    keys = "blocks"
+                below: Tree | None = Word(keys) if keys else None
+                if scores is not None and scores.window is not None:
+                    below = Applied("chunk" if scores.chunked else keys or "near", (tree(scores.window),))
                 if entry.shared:
                     first = Listed((first, _vector(entry.shared[0])))
                 return Applied("softmax", (first,), below)
@@ -527,7 +533,11 @@ class _Computing:
             case OperationKind.JOIN if entry.function == UNWINDOWED:
                 return Applied("square", (first,))
             case OperationKind.JOIN:
-                return Listed((first, *rest), rows=entry.function == "tokens")
+                rows = entry.function == "tokens"
+                joined = [
+                    each.items if isinstance(each, Listed) and each.rows == rows else (each,) for each in (first, *rest)
+                ]
+                return Listed(tuple(item for items in joined for item in items), rows)
             case OperationKind.SELECT if entry.function == EARLIER:
                 layers = self.parts.get(id(entry.inputs[0].root))
                 if layers is None or not isinstance(first, TensorName):
@@ -568,12 +578,16 @@ class _Computing:
                 return self._delta_rule(entry, first, rest)
         raise _UnknownError
 
-    def _windowed(self, entry: Entry) -> Entry | None:
-        """Return the scores with a window that a softmax reads, looking through operations between the two."""
+    def _scores_of(self, entry: Entry) -> Entry | None:
+        """Return the scores that a softmax reads, looking through operations between the two.
+
+        Scores in a window come first.
+        """
         if entry.kind is OperationKind.SCORES:
-            return entry if entry.window is not None else None
+            return entry
         made = [self.made[id(x.root)] for x in entry.inputs if id(x.root) in self.made]
-        return next((found for found in map(self._windowed, made) if found is not None), None)
+        found = [scores for scores in map(self._scores_of, made) if scores is not None]
+        return min(found, key=lambda scores: scores.window is None, default=None)
 
     def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
         """Return a scan with positive steps and with the decay computed from its stored logarithm."""

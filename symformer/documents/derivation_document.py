@@ -102,7 +102,9 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     drawn = illustration(found.figure) if form == "full" and found.figure else []
     blocks: list[Block] = []
     related = nearest(found.relative) if found.relative else []
-    shown = [block for before, after in chapters for block in (*before, *after)] + related
+    shown = [block for before, after in chapters for block in (*before, *after)]
+    if found.relative:
+        related[-1:-1] = _further_symbols(related, shown, found.relative.structure.names[1])
     letters = _alphabet(found.subject, found.places, found.quantities[0].formula, shown) if shown else []
     if len(chapters) == 1:
         ((before, after),) = chapters
@@ -308,6 +310,16 @@ def _alphabet(
     values: Line = [", with their values in ", *subject_line(subject, formula)] if 3 in cols else []
     table = Table([head[i] for i in cols], cells, align, caption=["Symbols", *values, "."])
     return [table, *(Paragraph(line) for line in config_lines(subject) if 3 in cols)]
+
+
+def _further_symbols(blocks: Sequence[Block], shown: Sequence[Block], owner: str) -> list[Block]:
+    """Return a paragraph with the meaning of each symbol that occurs in some blocks and not in those shown before."""
+    before = {symbol for each in formulas_in(shown) for symbol in sizes_of(each)}
+    more = {symbol for each in formulas_in(blocks) for symbol in sizes_of(each)} - before
+    said: list[Piece] = [f"Further symbols, of {owner}: "]
+    for place, size in enumerate(sorted(more, key=print_order)):
+        said += [*maybe(place, "; "), Math.of(size), ", ", size_meaning(size, None)]
+    return [Paragraph([*said, "."])] if more else []
 
 
 def _place(size: Symbol, place: ConfigLocation | None) -> Line:

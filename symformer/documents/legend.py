@@ -100,7 +100,7 @@ def _of(shown: Tree, own: Iterable[TensorName]) -> Iterator[str]:
 def _softmax(below: Tree | None) -> str:
     if isinstance(below, Applied):
         return f"softmax {below.function} within"
-    return "softmax causal" if below else "softmax"
+    return f"softmax {below.word}" if isinstance(below, Word) else "softmax"
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,9 @@ class LegendEntry:
 _EXPERT = TensorName("e")
 _X, _N, _T, _A, _B, _C, _D, _W = map(TensorName, "xntabcdw")
 _ALPHA, _THETA, _SCORES = TensorName("α"), TensorName("θ"), TensorName("r")
+
+
+_BLOCK = ", and over the later tokens of the query's image or prompt"
 
 
 def _word(function: str, *arguments: Tree, below: Tree | None = None) -> Applied:
@@ -226,6 +229,19 @@ ROWS = (
         "softmax causal within",
         _word("softmax", _SCORES, below=Applied("causal", (_N,))),
         ["the softmax of the scores ", Math(_SCORES), " over the last ", Math(_N), " keys up to the query's position"],
+    ),
+    LegendEntry(
+        "softmax blocks",
+        _word("softmax", _SCORES, below=Word("blocks")),
+        ["the softmax of the scores ", Math(_SCORES), " over the keys up to the query's position", _BLOCK],
+    ),
+    LegendEntry(
+        "softmax blocks within",
+        _word("softmax", _SCORES, below=Applied("blocks", (_N,))),
+        [
+            *("the softmax of the scores ", Math(_SCORES), " over the last ", Math(_N)),
+            f" keys up to the query's position{_BLOCK}",
+        ],
     ),
     LegendEntry(
         "softmax chunk within",

@@ -20,8 +20,8 @@ def nearest(found: RelativeFacts) -> list[Block]:
     if structure.same:
         return [*blocks, Paragraph([first, " has the structure of ", *named, f": {structure.same_line}."])]
     blocks.append(Paragraph([first, " differs from ", *named, " by: ", *structure.short_line, "."]))
-    blocks += map(Paragraph, structure.paragraphs())
     rows = [(each.part, each.amounts[PARAMS]) for each in structure.differences if each.amounts[PARAMS] != 0]
+    blocks += map(Paragraph, structure.paragraphs() if len(rows) > 1 else structure.paragraphs(terms=None))
     if len(rows) > 1:
         rows.append(("total", structure.totals[PARAMS]))
         cells: list[Sequence[Line]] = [[[part], [Math.of(amount)]] for part, amount in rows]

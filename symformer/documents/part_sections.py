@@ -298,7 +298,9 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
             if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
         kinds = [*_kinds(lines[0], formula)] if not isinstance(lines[0].part, Component) else []
-        blocks.append(Paragraph([*where, *([". ", *about] if about else [". ", *kinds] if kinds else [":"])]))
+        by_kind = computes is not None and bool(computes.descriptions(lines[0], formula))
+        rest: Line = [", for each kind of layer:" if by_kind else ":"]
+        blocks.append(Paragraph([*where, *([". ", *about] if about else [". ", *kinds] if kinds else rest)]))
     return blocks
 
 
@@ -443,7 +445,7 @@ def _ideas(computes: _Computes | None, section: Section, formula: Formula) -> li
 
 
 def _silent(formula: Formula) -> list[Block]:
-    """Return a paragraph on the modules that contribute nothing, and why a tied module does not."""
+    """Return a paragraph on the parts that contribute nothing, and why a tied module does not."""
     counting = [line.path for line in formula.root.walk() if line.each != 0]
     names = [
         row.path
@@ -452,7 +454,7 @@ def _silent(formula: Formula) -> list[Block]:
     ]
     if not names:
         return []
-    line: list[Piece] = ["These modules contribute nothing: "]
+    line: list[Piece] = ["These parts contribute nothing: "]
     for index, name in enumerate(names):
         line += [", " if index else "", named(name, formula)]
     line.append(".")

@@ -185,8 +185,8 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
                 " agree with probability at most ",
                 Math(Quotient(degree.shown, largest.shown)),
                 *sentence(" (Schwartz 1980 [schwartz1980], Zippel 1979 [zippel1979])"),
-                f". Over all {certificate.points} points, a formula that differs from the class would have passed with "
-                "probability at most ",
+                f". With {certificate.points} points{' at each setting' * (len(certificate.depths) > 1)}, a formula "
+                "that differs from the class would have passed with probability at most ",
                 Code(f"{certificate.bound:.1e}"),
                 ". The bound takes into account that points with two equal sizes are drawn again.",
                 *_settled(certificate),

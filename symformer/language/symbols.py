@@ -90,15 +90,15 @@ _TABLE = (
     Letter("L_global", "layers with global attention", "layers", ("layer_types",)),
     Letter("L_rope", "layers with rotary positions", "layers", ("no_rope_layers",)),
     Letter("L_nope", "layers without positions", "layers", ("no_rope_layers",)),
-    Letter("L_ssm", "layers with a state space mixer", "layers", ("layer_types",)),
+    Letter("L_ssm", "layers with a state-space mixer", "layers", ("layer_types",)),
     Letter(
         "L_ssm_d",
-        "layers with a state space mixer and a dense feed-forward network",
+        "layers with a state-space mixer and a dense feed-forward network",
         "layers",
         ("attn_layer_period",),
     ),
     Letter(
-        "L_hyb", "layers with a state space mixer after a shared transformer block", "layers", ("layers_block_type",)
+        "L_hyb", "layers with a state-space mixer after a shared transformer block", "layers", ("layers_block_type",)
     ),
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
     Letter("L_lin", "layers with linear attention", "layers", ("layer_types",)),
@@ -154,10 +154,10 @@ _TABLE = (
     Letter("K_conv", "kernel size of the convolution, including the current position", "places", growth=0),
     Letter("K_near", "kernel size of the convolution for positions", "places", growth=0),
     Letter("G_near", "groups of channels of the convolution for positions", "groups", growth=0),
-    Letter("H_ssm", "inner size of a state space mixer", "elements"),
-    Letter("A_ssm", "heads of a state space mixer", "heads"),
-    Letter("G_ssm", "groups of heads of a state space mixer", "groups", growth=0),
-    Letter("D_ssm", "head dimension of a state space mixer", "elements", growth=0),
+    Letter("H_ssm", "inner size of a state-space mixer", "elements"),
+    Letter("A_ssm", "heads of a state-space mixer", "heads"),
+    Letter("G_ssm", "groups of heads of a state-space mixer", "groups", growth=0),
+    Letter("D_ssm", "head dimension of a state-space mixer", "elements", growth=0),
     Letter("N_state", "state size per element", "elements", growth=0),
     Letter("R_dt", "rank of the time steps", "elements"),
     Letter("R_adapter", "rank of the adapters of shared weights", "elements", ("adapter_rank",)),

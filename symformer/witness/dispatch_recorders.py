@@ -108,24 +108,37 @@ class SavedStorages(RunningModule):
         weights = (*model.parameters(), *model.buffers())
         self.weights = {parameter.untyped_storage()._cdata for parameter in weights}
         self.tally = ShapeTally()
-        self.held: dict[int, Tensor] = {}  # keeps the tensors, so that no storage is freed and its address reused
+        # This keeps the storages, so that none is freed and its address reused. The tensors would keep the graph, which
+        # refers to these hooks, and nothing would ever be freed.
+        self.held: dict[int, torch.UntypedStorage] = {}
 
-    def keep(self, tensor: Tensor) -> Tensor:
-        """Record a saved tensor; a hook for saved_tensors_hooks."""
+    def saved_hooks(self, backward: bool = False) -> saved_tensors_hooks:
+        """Return hooks that record each tensor that autograd saves.
+
+        An operation that saves its own output and the output refer to each other. Only a backward pass would release
+        both, so without one the hooks save nothing.
+        """
+        return saved_tensors_hooks(self._kept if backward else self.keep, lambda tensor: tensor)
+
+    def _kept(self, tensor: Tensor) -> Tensor:
+        self.keep(tensor)
+        return tensor
+
+    def keep(self, tensor: Tensor) -> None:
+        """Record a saved tensor."""
         storage = tensor.untyped_storage()
         if storage._cdata not in self.held and storage._cdata not in self.weights:
-            self.held[storage._cdata] = tensor
+            self.held[storage._cdata] = storage
             whole = tensor.numel() * tensor.element_size() == storage.nbytes()
             factors = (*tensor.shape, tensor.element_size()) if whole else (storage.nbytes(),)
             self.tally.add(self.now, "kept", tuple(map(int, factors)))
-        return tensor
 
 
 @contextmanager
-def record_saved(model: nn.Module) -> Iterator[SavedStorages]:
-    """Record what autograd saves during a run of the model."""
+def record_saved(model: nn.Module, backward: bool = False) -> Iterator[SavedStorages]:
+    """Record what autograd saves during a run of the model, with or without a backward pass."""
     seen = SavedStorages(model)
-    with seen, saved_tensors_hooks(seen.keep, lambda tensor: tensor):
+    with seen, seen.saved_hooks(backward):
         yield seen
 
 

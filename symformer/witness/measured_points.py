@@ -117,7 +117,7 @@ class Points:
         at = session(self.build, point)
         seen = Products(at.model())
         with ExitStack() as entered:
-            keeper = entered.enter_context(record_saved(at.model())) if backward else None
+            keeper = entered.enter_context(record_saved(at.model(), backward=True)) if backward else None
             at.run(lambda model: self.call(model, point), seen, backward=backward)
         if keeper:
             self.told[TorchAnswers.KEPT, frozen(point)] = keeper.tally.rows

@@ -460,7 +460,7 @@ def activation_bytes(component: Architecture, numbers: Numbers, fake: bool = Tru
 
 
 @contextmanager
-def _recomputing(model: Any, recompute: str, keep: Callable[[Tensor], Tensor]) -> Iterator[None]:
+def _recomputing(model: Any, recompute: str, keep: Callable[[Tensor], None]) -> Iterator[None]:
     """Checkpoint every layer, as transformers does, or every attention function.
 
     A checkpoint holds all its arguments, positional or by keyword; saved_tensors_hooks see only the positional ones.

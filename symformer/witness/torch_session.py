@@ -19,7 +19,6 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ..language.errors import WitnessError
@@ -125,8 +124,7 @@ class Session:
         """
         model = self.model(device, dtype).train(train)
         seen = SavedStorages(model)
-        hooks = saved_tensors_hooks(seen.keep, lambda tensor: tensor)
-        with silence(), self._on(device), within(model, seen), seen, hooks:
+        with silence(), self._on(device), within(model, seen), seen, seen.saved_hooks():
             output = run(model)
         if output is None:
             raise WitnessError(f"{type(model).__name__} returns nothing: nothing was counted")

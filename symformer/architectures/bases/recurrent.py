@@ -1,4 +1,4 @@
-"""Recurrent: layers with only a state space mixer, with Mamba's names."""
+"""Recurrent: layers with only a state-space mixer, with Mamba's names."""
 
 from __future__ import annotations
 
