@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
@@ -30,8 +30,9 @@ _LARGEST = 2**20
 # Sizes that code loops over get a few small values, enough to determine a count, and different from every depth.
 KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadratic in them
 POOLS = (7, 8, 9)  # sides of a pooled image, which divide the side of the image: a count is quadratic in them
-MERGED = (6, 7, 8, 9, 10)  # sides of merged patches: a count is of degree 4 in them
-IMAGES = (3, 4)  # images that a class processes one at a time: a count is affine in them
+IMAGES = (1, 6)  # images that a class processes one at a time: a count is affine in them
+MERGED = (7, 8, 9, 10, 11)  # sides of merged squares of patches: a count is of degree 4 in them
+CLOSE = Fraction(9, 10)  # a probability of equal sizes from which the closer bound on it is worth its time
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
 CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
 NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
@@ -70,6 +71,11 @@ class SamplingPlan:
     passes: bool  # True if new tokens are among the sizes
     totals: Relations  # of the depths of models with several kinds of layers
     fewest: int = 1  # least number of tokens to read: a shorter prompt would be padded, and its sample is dropped
+    few: Mapping[Symbol, tuple[int, ...]] = field(default_factory=dict)  # values of sizes of images
+
+    def visits(self, formula: Formula, place: SamplingRegion) -> bool:
+        """Return whether a formula is tested at a place: at no more values of an image size than determine it."""
+        return all(place.depth[size] in few[: _degree_in(formula, size) + 1] for size, few in self.few.items())
 
     def once(self, formula: Formula) -> Fraction:
         """Return the probability that a wrong formula passes at one point by chance."""
@@ -140,11 +146,10 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     needed |= {name for condition in conditions for name in condition.symbols}
     needed -= {*fixed}
     looped = _looped(entries, C if C in needed else S)
+    few = {}
     if isinstance(model.component, Architecture) and model.component.witness.each_image:
-        for size, few in ((B_vis, IMAGES), (J_merge, MERGED)):
-            if size in needed:
-                degree_of = max(Poly(_unrounded(formula.expanded), size).degree() for formula in formulas)
-                looped[size] = few[: max(degree_of, 0) + 1]
+        few = {size: values for size, values in {B_vis: IMAGES, J_merge: MERGED}.items() if size in needed}
+    looped |= few
     for formula in formulas:
         _settled(formula, depths, looped)
     if C in needed:
@@ -164,10 +169,10 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     passes = any(map(new_tokens, formulas))
     constants = len(depths) + len(looped) + len(fixed) + len(NEW) * passes
     apart = max(_apart([degree((size,)) for size in degree.sizes], constants, largest) for degree in degrees_in)
-    fewest = max((max(values) for size, values in looped.items() if size not in (S, C)), default=1)
+    fewest = max((max(values) for size, values in looped.items() if size not in (S, C, *few)), default=1)
     read = [degree((length,)) for degree in degrees_in for length in (S, C) if length in degree.sizes]
-    if apart >= 1:
-        apart = max(apart_in_turn(len(degree.sizes), constants, largest) for degree in degrees_in)
+    if apart >= CLOSE:
+        apart = min(apart, max(apart_in_turn(len(degree.sizes), constants, largest) for degree in degrees_in))
     apart += Fraction((fewest - 1) * max(read, default=0), largest)
     if apart >= 1:
         raise WitnessError(f"{model.target} has too many sizes: samples of up to {largest} cannot keep them different")
@@ -187,7 +192,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     places = tuple(
         SamplingRegion(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid
     )
-    return SamplingPlan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes, totals, fewest)
+    return SamplingPlan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes, totals, fewest, few)
 
 
 def _apart(degrees: Sequence[int], constants: int, largest: int) -> Fraction:
@@ -261,12 +266,17 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
 def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol, tuple[int, ...]]) -> None:
     """Raise WitnessError if the values of depths, looped sizes and new tokens do not determine a formula."""
     for name, values in looped.items():
-        if Poly(_unrounded(formula.expanded), name).degree() >= len(values):
+        if _degree_in(formula, name) >= len(values):
             raise WitnessError(f"{formula.id}: its degree in {name} is too high for {len(values)} values of it")
     if depths and Poly(formula.expanded, *depths).total_degree() > 1:
         raise WitnessError(f"{formula.id} is not affine in its depths, so two values of each do not determine it")
     if new_tokens(formula) and Poly(formula.expanded, N_new).degree() > 2:
         raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three values of it do not determine it")
+
+
+def _degree_in(formula: Formula, size: Symbol) -> int:
+    """Return the degree of a formula in a size, at sizes where its ceilings round nothing."""
+    return max(int(Poly(_unrounded(formula.expanded), size).degree()), 0)
 
 
 def _unrounded(expr: Expr) -> Expr:
