@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, cast
 
-from sympy import Integer, Symbol
+from sympy import Symbol
 
 from ..components import Component, DeepstackBlock, NativeResolutionEncoder, PatchMerger, PreNormBlock
 from ..configs.common_fields import Config
@@ -32,8 +32,6 @@ from ..language.symbols import (
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
 from .base_architecture import BoolField, Field, Fields, Function, Variants, WitnessSpec, option, unknown
-from .bases.biased import Biased
-from .bases.llama_like import LlamaLike
 from .bases.multimodal import IMAGE, LANGUAGE, TEXT, LanguageModel, Multimodal
 from .bases.stacked import Stack, run_stacks
 from .qwen3 import Qwen3
@@ -50,8 +48,8 @@ class ListedLayersField(Derived):
         whole = isinstance(listed, list | tuple) and all(type(each) is int for each in listed)
         if not whole or not listed or len({*listed}) < len(listed) or not all(0 <= each < depth for each in listed):
             raise UnreadError(
-                f"{DEEPSTACK!r} is {format_value(listed)} in the config; it should list different layers, numbered from "
-                f"0, of the {depth} layers of the vision transformer"
+                f"{DEEPSTACK!r} is {format_value(listed)} in the config; it should list different layers, numbered "
+                f"from 0, of the {depth} layers of the vision transformer"
             )
         return len(listed)
 
@@ -73,7 +71,7 @@ class DeepstackLanguageModel(LanguageModel):
         whole = self.whole
         x = ops.scatter("image_tokens", whole.embed(ops, tokens), images)
         (angles,) = whole.context(ops, tokens)
-        contexts = ((angles, features), (angles,))
+        contexts = ((features, angles), (angles,))
         x = run_stacks(ops, whole.names.layers, whole.stacks, x, contexts, order="kind by kind")
         return ops.call(whole.names.norm, whole.norm, x)
 
@@ -107,7 +105,11 @@ class Qwen3VL(Multimodal, Qwen3):
     the tokens of the images after the first L_deep layers of the language model. All images have the same size here;
     an image of another shape costs as much as a square one with as many patches.
 
-    >>> Qwen3VL().params  # doctest: +SKIP
+    >>> Qwen3VL().params  # doctest: +NORMALIZE_WHITESPACE
+    L_deep*E_vis**2*J_merge**4 + E_vis**2*J_merge**4 + L_deep*E*E_vis*J_merge**2 + E_vis*Z_patch**2*T_patch*N_chan
+    + 2*L*E*A*D + 2*L*E*G*D + 3*L_deep*E_vis*J_merge**2 + E*E_vis*J_merge**2 + 3*L*E*H + 4*L_vis*E_vis**2
+    + 2*L_vis*E_vis*H_vis + E_vis*J_merge**2 + 2*L*E + 2*L*D + 9*L_vis*E_vis + L_vis*H_vis + L_deep*E + 2*V*E
+    + P_vis*E_vis + 2*E + 3*E_vis
     """
 
     title = "Qwen3-VL"
@@ -136,7 +138,10 @@ class Qwen3VL(Multimodal, Qwen3):
         sections={IMAGE: ""},
         restated={f"{IMAGE}.out_hidden_size": E},
         assumed={f"{IMAGE}.out_hidden_size": 3584},
-        fixed={f"{IMAGE}.model_type": ("qwen3_vl", "qwen3_vl_vision"), f"{TEXT}.model_type": ("qwen3_vl_text",)},
+        fixed={
+            **{f"{IMAGE}.model_type": ("qwen3_vl", "qwen3_vl_vision"), f"{TEXT}.model_type": ("qwen3_vl_text",)},
+            f"{TEXT}.sliding_window": (None,),  # the cache reads it
+        },
         rope_takes=("mrope_section", "mrope_interleaved"),
         inert=("video_token_id", "vision_start_token_id", "vision_end_token_id", f"{TEXT}.tie_word_embeddings"),
     )
@@ -160,8 +165,7 @@ class Qwen3VL(Multimodal, Qwen3):
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
-        layer = self.layer
-        assert isinstance(layer, PreNormBlock)
+        layer = cast(PreNormBlock, self.layer)
         deep = DeepstackBlock(parts=layer.parts)
         return Stack("deepstack_layers", L_deep, deep), Stack("plain_layers", L - L_deep, layer)
 

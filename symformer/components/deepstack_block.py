@@ -20,8 +20,13 @@ class DeepstackBlock(PreNormBlock):
 
     title = "Pre-norm block with features of images"
 
+    @property
+    def shapes(self) -> str:  # type: ignore[override]
+        """The inputs of the block, and the features."""
+        return super().shapes.replace(" ->", ", features[B_vis,S_enc,E] ->")
+
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
-        *others, features = context
+        features, *others = context
         x = super().forward(ops, x, *others)
         images = ops.add("with_features", ops.image_tokens("of_images", x, features), features)
         return ops.scatter("deepstack", x, images)

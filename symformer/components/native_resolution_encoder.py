@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sympy import Expr
-
 from ..language.sizes import Divides
 from ..language.symbols import A_vis, E_vis, H_vis, L_vis, P_vis, T_patch, Z, Z_patch
 from ..ledger.facts import ONE, Activation, Tensor
@@ -27,8 +25,9 @@ class NativeResolutionEncoder(Component):
     are interpolated from a square table with P_vis rows, and queries and keys are rotated by the row and the column of
     their patch. A patch has T_patch frames, which are equal for an image.
 
-    >>> NativeResolutionEncoder().params
-    E_vis*Z_patch**2*T_patch*N_chan + 4*L_vis*E_vis**2 + 2*L_vis*E_vis*H_vis + 9*L_vis*E_vis + L_vis*H_vis + P_vis*E_vis + E_vis
+    >>> NativeResolutionEncoder().params  # doctest: +NORMALIZE_WHITESPACE
+    E_vis*Z_patch**2*T_patch*N_chan + 4*L_vis*E_vis**2 + 2*L_vis*E_vis*H_vis + 9*L_vis*E_vis + L_vis*H_vis
+    + P_vis*E_vis + E_vis
     """
 
     title = "Image encoder for any image size"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.sizes import Divides
-from ..language.symbols import E, E_vis, J_merge, Z, Z_patch
+from ..language.symbols import E, J_merge, Z, Z_patch
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base import Component
@@ -29,7 +29,7 @@ class PatchMerger(Component):
     late: bool = False  # whether the whole vector is normalized instead of each patch
 
     @property
-    def tower(self) -> str:
+    def tower(self) -> str:  # type: ignore[override]
         """The tower of a multimodal model: further mergers are separate from its projector."""
         return "deepstack" if self.late else "projector"
 

@@ -481,7 +481,7 @@ class Operations:
         return self._write(OperationKind.SELECT, name, (x,), x.shape, function=LISTED)
 
     def image_tokens(self, name: str, x: Tensor, y: Tensor) -> Tensor:
-        """x[B,S,E], y[B_vis,n,E] -> z[B_vis,n,E]: the rows of x that the rows of y belong to, such as those of images."""
+        """x[B,S,E], y[B_vis,n,E] -> z[B_vis,n,E]: the rows of x that rows of y belong to, such as images."""
         self._same(self._path(name), "the widths of the tokens", x.shape[2:], y.shape[2:])
         return self._write(OperationKind.SELECT, name, (x, y), y.shape, function=PLACED)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from . import Computation, ModelCase, SmallConfig
+from . import ModelCase, SmallConfig
 
 MODEL = ModelCase(
     "qwen3-vl",
     totals=(
         # The totals of the safetensors files on the Hub. By hand, for the image encoder of 2B: 3*2*16*16*1024 + 1024,
-        # 2304*1024, 24*(4*(1024² + 1024) + 2*1024*4096 + 4096 + 1024 + 4*1024) = 302,309,376, and mergers of 4096² + 4096
-        # + 4096*2048 + 2048 with a norm of 2*1024 or, three times, of 2*4096. The language model has 1,720,574,976.
+        # 2304*1024, 24*(4*(1024² + 1024) + 2*1024*4096 + 4096 + 1024 + 4*1024) = 302,309,376, and mergers of 4096²
+        # + 4096 + 4096*2048 + 2048 with a norm of 2*1024 or, three times, of 2*4096. The language model: 1,720,574,976.
         ("qwen3-vl-2b", {}, 2_127_532_032),
         ("qwen3-vl-2b", {}, 1_720_574_976 + 1_573_888 + 2_359_296 + 302_309_376 + 4 * 25_171_968 + 2048 + 3 * 8192),
         ("qwen3-vl-4b", {}, 4_437_815_808),
