@@ -90,7 +90,7 @@ class Class:
         ends = re.compile(rf"(^|\.){re.escape(self.path(path))}$")
         found = [gave for name, gave in self.gave.items() if path and ends.search(name)]
         alike = [each for each in found[0] if each.numel() == ours.numel()] if len(found) == 1 else []
-        if not alike or path.rpartition(".")[2] in self.apart:
+        if not alike or {path, path.rpartition(".")[2]} & {*self.apart}:
             return
         off = min(_difference(ours, theirs) for theirs in alike)
         assert off < ROUNDING, f"{path} returns something else: {off:.1e} of the largest"
@@ -131,6 +131,8 @@ def _difference(ours: Tensor, theirs: Tensor) -> float:
     """Return the largest difference, relative to the largest absolute value."""
     if theirs.dim() == 4 and ours.dim() == 3:  # of patches, with the channels last or first
         theirs = theirs.flatten(1, 2) if theirs.shape[-1] == ours.shape[-1] else theirs.flatten(2)
+    if theirs.dim() == ours.dim() == 4 and [*theirs.transpose(0, 1).shape] == [*ours.shape] != [*theirs.shape]:
+        theirs = theirs.transpose(0, 1)  # residual streams before sequences
     theirs = theirs if theirs.shape == ours.shape or theirs.dim() < 3 else theirs.transpose(1, 2)
     return float((ours - theirs.reshape(ours.shape)).abs().max() / theirs.abs().max())
 
@@ -182,10 +184,15 @@ class Reader:
             found = found.unflatten(2, (sizes[1], sizes[3])).transpose(1, 2)
             if len(found) == 1:  # a learned query is the same for all sequences
                 found = found.expand(sizes[0], -1, -1, -1)
+        elif len(sizes) == 4 and [*found.shape] == [*sizes[:2], sizes[2] * sizes[3]]:  # rows of each token
+            found = found.unflatten(2, (sizes[2], sizes[3]))
         elif len(sizes) == 4 and [*found.shape] == [*sizes[2:], sizes[1]]:  # a table of distances, by head
             found = found.permute(2, 0, 1)[None]
         elif len(sizes) == 3 and [*found.shape] == sizes[1:] and sizes[0] == 1:  # a table that all sequences share
             found = found[None]
+        if len(sizes) == 4 and found.dim() == 4 and found.shape[1] * found.shape[3] == sizes[2] * sizes[3] != 0:
+            same = [*found.shape] == sizes  # or heads in groups
+            found = found if same else found.transpose(1, 2).flatten(2).unflatten(2, (sizes[2], sizes[3]))
         if len(sizes) == 3 and found.dim() == 4 and found.shape[1] * found.shape[3] == sizes[2]:
             found = found.transpose(1, 2).flatten(2)
         if len(sizes) > len(axes):
@@ -228,6 +235,7 @@ class Reader:
                 return self.of(operand) ** exponent
             case Pointwise(factors):
                 left, right = map(self.of, factors)
+                left = left[:, None] if (left.dim(), right.dim()) == (3, 4) else left  # one factor per stream
                 if left.dim() == 4 and right.dim() == 3 and left.shape[1] * left.shape[3] == right.shape[2]:
                     left = left.transpose(1, 2).flatten(2)  # heads are merged before a gate
                 return left * of_heads(right, left)
@@ -271,16 +279,18 @@ class Reader:
         """Evaluate a part by name, or a word."""
         name = shown.function
         if layer is not None and name not in self.parts:  # a list of layers of several kinds
-            name = self.whose.kinds[layer]
+            name = ".".join(filter(None, (name.rpartition(".")[0], self.whose.kinds[layer])))
             for each in shown.arguments[1:]:
-                if isinstance(each, TensorName) and each.index == LAYER:
+                if each == TensorName("ε", index=LAYER):
+                    self.known[text(each)] = self.known["ε"][:, :, layer]  # a part for each layer
+                elif isinstance(each, TensorName) and each.index == LAYER:
                     self.known[text(each)] = self.whose.given[f"{each.letter}_{name}"]
         if name in self.parts:
             return self.part(self.parts[name], shown.arguments, layer or 0)
         if name == "softmax":
             return self.softmax(shown)
         arguments = [self.of(each) for each in shown.arguments]
-        if name == "rotate" and arguments[0].dim() == 3:
+        if name == "rotate" and shown.below is None and arguments[0].dim() == 3:
             head = self.head or arguments[1].shape[-1]  # if the scale is a number, the whole head rotates
             if arguments[0].shape[-1] > head:  # all heads of a projection whose result has no line
                 arguments[0] = arguments[0].unflatten(2, (-1, head)).transpose(1, 2)
@@ -294,12 +304,20 @@ class Reader:
         return self.whose.words[own if own in self.whose.words else name](*arguments)
 
     def part(self, scope: Scope, arguments: Sequence[Tree], layer: int) -> Tensor:
+        if scope.parallel and scope.repeated:
+            return torch.stack([self.copy(scope, arguments, number) for number in range(self.size(scope.count))], 1)
+        return self.copy(scope, arguments, layer)
+
+    def copy(self, scope: Scope, arguments: Sequence[Tree], layer: int) -> Tensor:
+        """Run one of several equal parts; of several parts side by side, each may have its own residual stream."""
         name = scope.name
         if scope.repeated:
             numbers = self.whose.layers.get(name.removesuffix(".*"))
             name = name.replace("*", str(numbers[layer] if numbers else layer))
         path = ".".join(filter(None, (self.path, name)))
         read = [(each.letter if isinstance(each, TensorName) else "", self.of(each)) for each in arguments]
+        if scope.parallel:
+            read = [(letter, x[:, layer] if x.dim() == 4 else x) for letter, x in read]
         shape = computation(scope)[-1].shape if computation(scope) else None
         if isinstance(shape, Listed) and len(shape.items) in (2, 4) and len(read) == 1:
             wide = self.size(value(shape.items[-1]))  # of a norm over one head
@@ -325,6 +343,11 @@ class Reader:
             if below.startswith("chunk"):
                 places = torch.arange(scores.shape[-1])
                 unseen = (places[:, None] // window != places // window) | (back < 0)
+            if groups := shown.below.arguments[1:]:  # further keys, one for each group of tokens
+                length = scores.shape[-2]
+                complete = (torch.arange(length)[:, None] + 1) // self.size(value(groups[0]))
+                later = torch.arange(scores.shape[-1] - length) >= complete
+                unseen = torch.cat((unseen[:, :length], later), -1)
         scores = scores.masked_fill(unseen, float("-inf"))
         for each in sinks:
             sink = self.of(each)[None, :, None, None].expand(*scores.shape[:3], 1)
@@ -385,6 +408,8 @@ def joined(pieces: Sequence[Tensor], rows: bool) -> Tensor:
     """Concatenate tensors side by side or one below the other, broadcasting those that all heads share."""
     *before, other = pieces
     first = before[0] if len(before) == 1 else joined(before, rows)
+    if rows and first.dim() == other.dim() == 4:  # keys
+        return torch.cat((first, other), -2)
     if rows:
         first = first.reshape(len(first) if first.dim() == 3 else 1, -1, other.shape[-1])
         return torch.cat((first.expand(len(other), -1, -1), other), -2)

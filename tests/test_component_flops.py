@@ -21,6 +21,7 @@ from transformers import (
     Dinov2Config,
     Gemma2Config,
     Gemma3Config,
+    Gemma3nTextConfig,
     Gemma4TextConfig,
     GPT2Config,
     HubertConfig,
@@ -34,6 +35,7 @@ from transformers import (
     Olmo2Config,
     OlmoHybridConfig,
     PaliGemmaConfig,
+    RecurrentGemmaConfig,
     SamVisionConfig,
     SiglipVisionConfig,
     XLNetConfig,
@@ -42,10 +44,22 @@ from transformers import (
 from transformers.models.bert.modeling_bert import BertLayer, BertOnlyMLMHead, BertPooler
 from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionModel
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.deepseek_v4.modeling_deepseek_v4 import (
+    DeepseekV4Attention,
+    DeepseekV4CSACompressor,
+    DeepseekV4HCACompressor,
+    DeepseekV4HyperConnection,
+    DeepseekV4HyperHead,
+    DeepseekV4Indexer,
+)
 from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Indexer
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
+from transformers.models.gemma3n.modeling_gemma3n import (
+    Gemma3nTextDecoderLayer,
+    Gemma3nTextLaurelBlock,
+)
 from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.hubert.modeling_hubert import HubertFeatureEncoder, HubertPositionalConvEmbedding
@@ -59,6 +73,7 @@ from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
 from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
+from transformers.models.recurrent_gemma.modeling_recurrent_gemma import RecurrentGemmaRecurrentBlock
 from transformers.models.sam.modeling_sam import SamVisionAttention, SamVisionNeck
 from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
 from transformers.models.xlnet.modeling_xlnet import XLNetRelativeAttention
@@ -75,7 +90,17 @@ from symformer.witness.models.palm import ParallelLayer
 from symformer.witness.models.rwkv7 import ChannelMixing, TimeMixing
 
 from .oracle import distinct
-from .test_components import adaptive, disentangled, joint, single_stream
+from .test_components import (
+    COMPRESSED,
+    V4,
+    adaptive,
+    disentangled,
+    joint,
+    per_layer_embedding,
+    single_stream,
+    with_streams,
+    without_indexer,
+)
 
 B, S, S_ENC = 2, 11, 13
 LLAMA = LlamaConfig(
@@ -102,6 +127,7 @@ BERT = BertConfig(
 SAM = SamVisionConfig(image_size=50, patch_size=10, hidden_size=24, num_attention_heads=6, output_channels=13)
 PALIGEMMA = PaliGemmaConfig(vision_config={"hidden_size": 22, "num_attention_heads": 11}, projection_dim=24)
 HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=6)
+GRIFFIN = RecurrentGemmaConfig(hidden_size=24, num_attention_heads=3, lru_width=12, conv1d_width=4)
 LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, num_hidden_layers=1, layer_types=["conv"])
 MIXTRAL = MixtralConfig(
     hidden_size=24,
@@ -153,6 +179,11 @@ GEMMA4 = Gemma4TextConfig(
     attn_implementation="eager",
     experts_implementation="batched_mm",
 )
+GEMMA3N = Gemma3nTextConfig(
+    **{"hidden_size": 24, "intermediate_size": 7, "num_attention_heads": 4, "num_key_value_heads": 4, "head_dim": 6},
+    **{"num_hidden_layers": 5, "num_kv_shared_layers": 0, "attention_bias": True, "laurel_rank": 5},
+    **{"hidden_size_per_layer_input": 9, "altup_num_inputs": 3, "attn_implementation": "eager"},
+)
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=3, state_size=5, chunk_size=9)
 OLMO2 = Olmo2Config(
     hidden_size=24, intermediate_size=7, num_attention_heads=4, attention_bias=True, attn_implementation="eager"
@@ -197,6 +228,24 @@ def _indexer(module: Any, x: torch.Tensor) -> torch.Tensor:
     return torch.zeros(1, requires_grad=True) + keys.sum()
 
 
+def _compressor(module: Any, x: torch.Tensor) -> Any:
+    return module(x, torch.zeros(B, S, 8), torch.arange(S).expand(B, -1), None, 0)
+
+
+def _compressed_indexer(module: Any, x: torch.Tensor) -> torch.Tensor:
+    """Return a tensor with a gradient, because the choice of keys has none."""
+    return torch.zeros(1, requires_grad=True) + _compressor(module, x).sum()
+
+
+def _compressed(module: Any, x: torch.Tensor) -> Any:
+    angles = (torch.zeros(1, S, 2), torch.zeros(1, S, 2))
+    return module(x, {"main": angles, "compress": angles}, torch.arange(S).expand(B, -1), torch.zeros(B, 1, S, S))
+
+
+def _streams(module: Any, x: torch.Tensor) -> Any:
+    return module(x[:, :, None].expand(-1, -1, 4, -1).contiguous())
+
+
 def _gemma2(module: Any, x: torch.Tensor) -> Any:
     return module(x, position_embeddings=(torch.zeros(1, S, 6), torch.zeros(1, S, 6)), attention_mask=_mask())
 
@@ -204,6 +253,24 @@ def _gemma2(module: Any, x: torch.Tensor) -> Any:
 def _gemma4(module: Any, x: torch.Tensor) -> Any:
     angles = torch.zeros(1, S, 6), torch.zeros(1, S, 6)
     return module(x, shared_kv_states={}, position_embeddings=angles, attention_mask=_mask())
+
+
+def _laurel(module: Any, x: torch.Tensor) -> torch.Tensor:
+    """Run Gemma 3n's layer on one residual stream, without the steps before and after it."""
+    normed, angles = module.input_layernorm(x), (torch.zeros(1, S, 6), torch.zeros(1, S, 6))
+    y = module.self_attn(normed, angles, _mask(), shared_kv_states={})[0]
+    y = x + module.post_attention_layernorm(y) + module.laurel(normed)
+    return y + module.post_feedforward_layernorm(module.mlp(module.pre_feedforward_layernorm(y)))
+
+
+def _per_layer(module: Any, x: torch.Tensor) -> torch.Tensor:
+    gate = module.act_fn(module.per_layer_input_gate(x))
+    return module.post_per_layer_input_norm(module.per_layer_projection(gate * torch.zeros(B, S, 9)))
+
+
+def _alternating(module: Any, x: torch.Tensor) -> Any:
+    angles = (torch.zeros(1, S, 6), torch.zeros(1, S, 6))
+    return module(x.expand(3, B, S, 24), angles, torch.zeros(B, S, 9), {}, _mask())
 
 
 def _relative(module: Any, x: torch.Tensor) -> Any:
@@ -268,6 +335,9 @@ CASES = [
          lambda: Zamba2HybridLayer(_without_adapters(ZAMBA2), nn.Linear(24, 24, bias=False),
                                    Zamba2MambaDecoderLayer(ZAMBA2, 0)),
          lambda module, x: module(x, x, 0, None, _mask())),
+    Case("recurrent-block", {"E": 24, "A": 3, "H_lru": 12, "K_conv": 4},
+         lambda: RecurrentGemmaRecurrentBlock(GRIFFIN, 0),
+         lambda module, x: module(x, torch.ones(1, x.shape[1]), None, use_cache=False)[0]),
     Case("short-convolution", {"E": 24, "K_conv": 4}, lambda: Lfm2ShortConv(LFM2, 0)),
     Case("pooler", {"E": 12}, lambda: BertPooler(BERT)),
     Case("self-attention", {"E": 24, "A": 6, "G": 3, "D": 10}, lambda: LlamaAttention(LLAMA, 0), _llama,
@@ -286,9 +356,31 @@ CASES = [
          lambda: DeepseekV3Attention(DEEPSEEK, 0), _latent),
     Case("lightning-indexer", {"E": 24, "R_q": 8, "D_rope": 4, "A_idx": 3, "D_idx": 6},
          lambda: DeepseekV32Indexer(SPARSE, 0), _indexer),
+    # one or three of 11 tokens are not in a complete group
+    Case("token-compressor", {"E": 24, "D": 10, "C_hca": 5}, lambda: DeepseekV4HCACompressor(V4), _compressor),
+    Case("token-compressor", {"E": 24, "D": 10, "C_hca": 4}, lambda: without_indexer(DeepseekV4CSACompressor(V4)),
+         _compressor, {"overlapping": True}),
+    Case("compressed-indexer", {"E": 24, "R_q": 8, "A_idx": 13, "D_idx": 14, "C_csa": 4},
+         lambda: DeepseekV4Indexer(V4), _compressed_indexer),
+    Case("compressed-attention", COMPRESSED, lambda: DeepseekV4Attention(V4, 0), _compressed, {"keys": "window"}),
+    Case("compressed-attention", {**COMPRESSED, "C_hca": 5}, lambda: DeepseekV4Attention(V4, 2), _compressed,
+         {"keys": "heavy"}),
+    Case("compressed-attention", {**COMPRESSED, "A_idx": 13, "D_idx": 14, "C_csa": 4},
+         lambda: DeepseekV4Attention(V4, 1), _compressed),
+    Case("hyper-connection", {"E": 24, "N_hc": 4}, lambda: DeepseekV4HyperConnection(V4), _streams),
+    Case("hyper-head", {"E": 24, "N_hc": 4}, lambda: DeepseekV4HyperHead(V4), _streams),
+    Case("hyper-connected-block", {"E": 24, "N_hc": 4, "A": 3, "H": 7}, with_streams, _streams),
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, lambda: Gemma2DecoderLayer(GEMMA2, 0), _gemma2),
     Case("expert-sandwich-block", {"E": 24, "H": 7, "A": 4, "X": 5, "K": 3, "M": 9},
          lambda: Gemma4TextDecoderLayer(GEMMA4, 0), _gemma4),
+    Case("laurel", {"E": 24, "R_lau": 5}, lambda: Gemma3nTextLaurelBlock(GEMMA3N)),
+    Case("laurel-block", {"E": 24, "H": 7, "A": 4, "R_lau": 5}, lambda: Gemma3nTextDecoderLayer(GEMMA3N, 0), _laurel),
+    Case("per-layer-input", {"E": 24, "E_pli": 9}, lambda: Gemma3nTextDecoderLayer(GEMMA3N, 0), _per_layer),
+    Case("per-layer-embedding", {"V_pli": 23, "L": 5, "E": 24, "E_pli": 9}, per_layer_embedding,
+         lambda module, x: module.project_per_layer_inputs(x, torch.zeros(B, S, 5, 9))),
+    Case("stream-projection", {"E": 24}, lambda: nn.Linear(24, 24, bias=False)),
+    Case("alt-up-block", {"E": 24, "H": 7, "A": 4, "R_lau": 5, "E_pli": 9, "N_alt": 3},
+         lambda: Gemma3nTextDecoderLayer(GEMMA3N, 0), _alternating),
     Case("res-post-norm-block", {"E": 24, "H": 7, "A": 4}, lambda: Olmo2DecoderLayer(OLMO2, 0), _gemma2),
     Case("pre-norm-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),
          lambda module, x: module(x, attention_mask=_mask())),
@@ -342,7 +434,7 @@ CASES = [
 SILENT = {  # no matrix products: tests/test_components.py checks their weights
     "token-embedding", "position-embedding", "segment-embedding", "layer-norm", "rms-norm", "dropout",
     "head-norm", "identity", "sinusoidal-positions", "rotary-positions", "distance-embedding", "relative-bias", "alibi",
-    "xielu", "layer-scale", "group-norm",
+    "xielu", "layer-scale", "group-norm", "gaussian-top-k",
 }  # fmt: skip
 
 

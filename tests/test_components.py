@@ -23,10 +23,12 @@ from transformers import (
     CLIPVisionConfig,
     DebertaV2Config,
     DeepseekV3Config,
+    DeepseekV4Config,
     DeepseekV32Config,
     Dinov2Config,
     Gemma2Config,
     Gemma3Config,
+    Gemma3nTextConfig,
     Gemma4TextConfig,
     GPT2Config,
     GptOssConfig,
@@ -41,6 +43,7 @@ from transformers import (
     Olmo2Config,
     OlmoHybridConfig,
     PaliGemmaConfig,
+    RecurrentGemmaConfig,
     SamVisionConfig,
     SiglipVisionConfig,
     XLNetConfig,
@@ -52,10 +55,24 @@ from transformers.models.clip.modeling_clip import CLIPTextModel, CLIPVisionMode
 from transformers.models.cohere.modeling_cohere import CohereLayerNorm
 from transformers.models.deberta_v2.modeling_deberta_v2 import DebertaV2Attention
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.deepseek_v4.modeling_deepseek_v4 import (
+    DeepseekV4Attention,
+    DeepseekV4CSACompressor,
+    DeepseekV4DecoderLayer,
+    DeepseekV4HCACompressor,
+    DeepseekV4HyperConnection,
+    DeepseekV4HyperHead,
+    DeepseekV4Indexer,
+)
 from transformers.models.deepseek_v32.modeling_deepseek_v32 import DeepseekV32Indexer
 from transformers.models.dinov2.modeling_dinov2 import Dinov2Layer, Dinov2LayerScale
 from transformers.models.gemma2.modeling_gemma2 import Gemma2DecoderLayer
 from transformers.models.gemma3.modeling_gemma3 import Gemma3MultiModalProjector
+from transformers.models.gemma3n.modeling_gemma3n import (
+    Gemma3nTextDecoderLayer,
+    Gemma3nTextLaurelBlock,
+    Gemma3nTextModel,
+)
 from transformers.models.gemma4.modeling_gemma4 import Gemma4TextDecoderLayer
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Block
 from transformers.models.gpt_oss.modeling_gpt_oss import GptOssMLP
@@ -71,6 +88,7 @@ from transformers.models.nemotron.modeling_nemotron import NemotronLayerNorm1P
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
 from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
+from transformers.models.recurrent_gemma.modeling_recurrent_gemma import RecurrentGemmaRecurrentBlock
 from transformers.models.sam.modeling_sam import SamVisionAttention, SamVisionNeck
 from transformers.models.siglip.modeling_siglip import (
     SiglipMultiheadAttentionPoolingHead,
@@ -120,8 +138,22 @@ SAM = SamVisionConfig(image_size=50, patch_size=10, hidden_size=24, num_attentio
 PALIGEMMA = PaliGemmaConfig(vision_config={"hidden_size": 22, "num_attention_heads": 11}, projection_dim=24)
 HUBERT = HubertConfig(hidden_size=24, conv_dim=[10] * 7, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=6)
 INDEXER = {"index_n_heads": 3, "index_head_dim": 6, "index_topk": 5}
+V4 = DeepseekV4Config(
+    **{"hidden_size": 24, "num_attention_heads": 6, "head_dim": 10, "partial_rotary_factor": 0.4, "q_lora_rank": 8},
+    **{"o_groups": 3, "o_lora_rank": 7, "index_n_heads": 13, "index_head_dim": 14, "index_topk": 1, "hc_mult": 4},
+    **{"n_routed_experts": 9, "num_experts_per_tok": 2, "moe_intermediate_size": 12, "num_hidden_layers": 3},
+    layer_types=["sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention"],
+    compress_rates={"compressed_sparse_attention": 4, "heavily_compressed_attention": 5},
+    attn_implementation="eager",
+)
+COMPRESSED = {"E": 24, "A": 6, "D": 10, "R_q": 8, "G_out": 3, "R_out": 7}
 GEMMA2 = Gemma2Config(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                       attention_bias=True)  # fmt: skip
+GEMMA3N = Gemma3nTextConfig(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4,
+                            head_dim=6, num_hidden_layers=5, num_kv_shared_layers=0, attention_bias=True, laurel_rank=5,
+                            hidden_size_per_layer_input=9, altup_num_inputs=3, vocab_size=29,
+                            vocab_size_per_layer_input=23, attn_implementation="eager")  # fmt: skip
+PER_LAYER = ("per_layer_input_gate", "per_layer_projection", "post_per_layer_input_norm")
 GEMMA4 = Gemma4TextConfig(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                           attention_bias=True, hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=5,
                           top_k_experts=2, moe_intermediate_size=9)  # fmt: skip
@@ -139,6 +171,7 @@ OLMO_HYBRID = OlmoHybridConfig(
 )
 KIMI = KimiLinearConfig(hidden_size=24, linear_num_heads=3, linear_head_dim=8, linear_conv_kernel_dim=4)
 MAMBA2 = Mamba2Config(hidden_size=24, num_heads=6, head_dim=8, n_groups=2, state_size=5, num_hidden_layers=1)
+GRIFFIN = RecurrentGemmaConfig(hidden_size=24, num_attention_heads=3, lru_width=12, conv1d_width=4)
 LFM2 = Lfm2Config(hidden_size=24, conv_L_cache=4, conv_bias=True, num_hidden_layers=1, layer_types=["conv"])
 ZAMBA2 = Zamba2Config(hidden_size=24, intermediate_size=7, num_attention_heads=12, n_mamba_heads=6, mamba_ngroups=3,
                       mamba_d_state=5, num_hidden_layers=1, layers_block_type=["linear_attention"])  # fmt: skip
@@ -218,11 +251,42 @@ CASES = [
     # queries 8*3*6, keys 24*6 and a norm of 2*6, weights 24*3
     Case("lightning-indexer", {"E": 24, "R_q": 8, "A_idx": 3, "D_idx": 6}, 372,
          lambda: DeepseekV32Indexer(DeepseekV32Config(**DEEPSEEK, q_lora_rank=8, **INDEXER), 0)),
+    # two projections 24*10 each, a bias of 5*10, a norm of 10; or twice as wide, for two groups of tokens
+    Case("token-compressor", {"E": 24, "D": 10, "C_hca": 5}, 540, lambda: DeepseekV4HCACompressor(V4)),
+    Case("token-compressor", {"E": 24, "D": 10, "C_hca": 4}, 1_050,
+         lambda: without_indexer(DeepseekV4CSACompressor(V4)), {"overlapping": True}),
+    # queries 8*13*14, weights 24*13, two projections 24*28, a bias of 4*28, a norm of 14
+    Case("compressed-indexer", {"E": 24, "R_q": 8, "A_idx": 13, "D_idx": 14, "C_csa": 4}, 3_238,
+         lambda: DeepseekV4Indexer(V4)),
+    # queries 24*8 + 8 + 8*60, keys 24*10 + 10, output 60*7 + 24*21, sinks 6; a compressor; an indexer
+    Case("compressed-attention", COMPRESSED, 1_860, lambda: DeepseekV4Attention(V4, 0), {"keys": "window"}),
+    Case("compressed-attention", {**COMPRESSED, "C_hca": 5}, 2_400, lambda: DeepseekV4Attention(V4, 2),
+         {"keys": "heavy"}),
+    Case("compressed-attention", {**COMPRESSED, "A_idx": 13, "D_idx": 14, "C_csa": 4}, 6_148,
+         lambda: DeepseekV4Attention(V4, 1)),
+    # a matrix 24*96, 24 and 3; or 4*96, 4 and 1
+    Case("hyper-connection", {"E": 24, "N_hc": 4}, 2_331, lambda: DeepseekV4HyperConnection(V4)),
+    Case("hyper-head", {"E": 24, "N_hc": 4}, 389, lambda: DeepseekV4HyperHead(V4)),
+    # two hyper-connections, two norms of 24, attention 4*24*24 + 4*24, a gated MLP 3*24*7
+    Case("hyper-connected-block", {"E": 24, "N_hc": 4, "A": 3, "H": 7}, 7_614, lambda: with_streams()),  # noqa: PLW0108
     # four norms of 24, attention 4*24*24 + 4*24 = 2400, gated MLP 504
     Case("sandwich-block", {"E": 24, "H": 7, "A": 4}, 3000, lambda: Gemma2DecoderLayer(GEMMA2, 0)),
     # seven norms of 24, attention and gated MLP as above, the router 24*5, and five experts of 3*24*9
     Case("expert-sandwich-block", {"E": 24, "H": 7, "A": 4, "X": 5, "K": 2, "M": 9}, 6432,
          lambda: _plain(_unscaled(Gemma4TextDecoderLayer(GEMMA4, 0)))),
+    Case("gaussian-top-k", {}, 0, None),
+    Case("laurel", {"E": 24, "R_lau": 5}, 264, lambda: Gemma3nTextLaurelBlock(GEMMA3N)),  # 2*24*5 + 24
+    # four norms of 24, attention and gated MLP as above, 264
+    Case("laurel-block", {"E": 24, "H": 7, "A": 4, "R_lau": 5}, 3264,
+         lambda: _only(_plain(Gemma3nTextDecoderLayer(GEMMA3N, 0)), "altup", *PER_LAYER)),
+    Case("per-layer-input", {"E": 24, "E_pli": 9}, 456,  # 2*24*9 + 24
+         lambda: nn.ModuleList(getattr(Gemma3nTextDecoderLayer(GEMMA3N, 0), name) for name in PER_LAYER)),
+    # 23*5*9 + 5*9*24 + 9
+    Case("per-layer-embedding", {"V_pli": 23, "L": 5, "E": 24, "E_pli": 9}, 2124, lambda: per_layer_embedding()),  # noqa: PLW0108
+    Case("stream-projection", {"E": 24}, 576, lambda: nn.Linear(24, 24, bias=False)),  # 24*24
+    # 3264, 456, a norm of 24, 24*3, 3*9, 3*3 and a factor of 24
+    Case("alt-up-block", {"E": 24, "H": 7, "A": 4, "R_lau": 5, "E_pli": 9, "N_alt": 3}, 3876,
+         lambda: _plain(Gemma3nTextDecoderLayer(GEMMA3N, 0))),
     Case("rms-norm", {"E": 5}, 5, lambda: nn.RMSNorm(5), {"offset": True}),
     Case("rms-norm", {"E": 5}, 5, lambda: Olmo2RMSNorm(5), {"late": True}),
     # two norms of 24, attention 2400, gated MLP 504
@@ -270,6 +334,9 @@ CASES = [
                                    Zamba2MambaDecoderLayer(ZAMBA2, 0)), partial={"N_group": "L_hyb"}),
     # in 3*24*24 + 3*24, convolution 24*4 + 24, out 24*24 + 24
     Case("short-convolution", {"E": 24, "K_conv": 4}, 2_520, lambda: Lfm2ShortConv(LFM2, 0), {"bias": True}),
+    # two of 24*12 + 12, out 12*24 + 24, convolution 12*4 + 12, gates 2*(3*4*4 + 12), decays 12
+    Case("recurrent-block", {"E": 24, "A": 3, "H_lru": 12, "K_conv": 4}, 1_104,
+         lambda: RecurrentGemmaRecurrentBlock(GRIFFIN, 0)),
     # 5*3 + 3*7
     Case("low-rank-update", {"E": 5, "H": 7, "R": 3}, 36,
          lambda: nn.Sequential(nn.Linear(5, 3, bias=False), nn.Linear(3, 7, bias=False))),
@@ -346,6 +413,60 @@ CASES = [
     Case("conditioning", {"E": 5, "N_class": 13}, 1385, lambda: CombinedTimestepLabelEmbeddings(13, 5)),
     Case("parallel-block", {"E": 24, "H": 7, "A": 4}, 2952, lambda: _parallel()),  # noqa: PLW0108
 ]  # fmt: skip
+
+
+def _only(layer: nn.Module, *others: str) -> nn.Module:
+    """Return the layer without some of its modules."""
+    for name in others:
+        setattr(layer, name, None)
+    return layer
+
+
+def per_layer_embedding() -> nn.Module:
+    """Return Gemma 3n's model with only its embeddings per layer."""
+    others = ("embed_tokens", "layers", "norm", "altup_projections", "altup_unembed_projections")
+    return _only(Gemma3nTextModel(GEMMA3N), *others)
+
+
+def without_indexer(compressor: nn.Module) -> nn.Module:
+    """Return a compressor whose indexer chooses the first key, without weights."""
+    compressor.indexer = FirstKey()
+    return compressor
+
+
+class FirstKey(nn.Module):
+    """The choice of the first key for every query."""
+
+    def forward(self, x: torch.Tensor, *others: object) -> torch.Tensor:
+        return torch.zeros(*x.shape[:2], 1, dtype=torch.long)
+
+
+class Attending(nn.Module):
+    """Attention with three heads as a sublayer of a layer of DeepSeek-V4."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (nn.Linear(24, 24) for _ in range(4))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, None]:
+        parts = (self.q_proj(x), self.k_proj(x), self.v_proj(x))
+        heads = (each.unflatten(-1, (3, 8)).transpose(1, 2) for each in parts)
+        y = nn.functional.scaled_dot_product_attention(*heads)
+        return self.o_proj(y.transpose(1, 2).flatten(2)), None
+
+
+class Network(LlamaMLP):
+    """Llama's feed-forward network as a sublayer of a layer of DeepSeek-V4."""
+
+    def forward(self, x: torch.Tensor, input_ids: None = None) -> torch.Tensor:
+        return super().forward(x)  # type: ignore[no-any-return]
+
+
+def with_streams() -> nn.Module:
+    """Return a layer of DeepSeek-V4 with other sublayers."""
+    layer = DeepseekV4DecoderLayer(V4, 0)
+    layer.self_attn, layer.mlp = Attending(), Network(LlamaConfig(**LLAMA))
+    return layer
 
 
 def _plain(layer: nn.Module) -> nn.Module:

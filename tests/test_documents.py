@@ -20,6 +20,8 @@ from symformer.architectures.gemma3_multimodal import PooledTokens
 from symformer.components import component_class as part_class
 from symformer.components import names as part_names
 from symformer.components.base import Component
+from symformer.configs.compressed_layers import RateField
+from symformer.configs.config_fields import HalvedField
 from symformer.configs.sections import flatten
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import FORMATS, render
@@ -374,12 +376,18 @@ def references_are_cited_and_citations_listed(document: Document) -> None:
         assert len(re.findall(r"(?<![\d-])(?:19|20)\d\d(?![\d-])", place.partition("arXiv")[0])) == 1, place
 
 
+def _further(block: Paragraph) -> bool:
+    return str(block.line[0]).startswith("Further symbols")
+
+
 def letters_are_one_thing_and_stand_in_the_table(document: Document) -> None:
     tables = [block for block in document.blocks if isinstance(block, Table) and block.head[0] == ["Symbol"]]
     assert len(tables) == 1  # symbols are listed once, for any number of chapters
     for blocks in [document.blocks]:
         rows = [row[0][0].shown.symbol for row in tables[0].rows]  # type: ignore[union-attr]
         used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
+        further = [block for block in blocks if isinstance(block, Paragraph) and _further(block)]  # of the relative
+        rows += {symbol for shown in formulas_in(further) for symbol in sizes_of(shown)}
         assert used == set(rows)
         assert len(rows) == len(used)
         assert all(letter(size).meaning for size in rows)
@@ -461,8 +469,8 @@ def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
     assert set(places) == {
         size.name
         for size in (
-            *(*fields.sizes, *({L} & model.component.totals.keys())),
-            *(fields.layers.sizes.values() if fields.layers else ()),
+            *(*fields.sizes, *({L, *(fields.layers.depths if fields.layers else ())} & model.component.totals.keys())),
+            *(fields.layers.places_of_kinds if fields.layers else ()),
         )
     }
     for size, number in model.known.items():
@@ -473,11 +481,11 @@ def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
         value = config[place.field]
         if place.field == "rope_parameters":  # one object per kind of layers
             value = value["full_attention"]["partial_rotary_factor"]
-        if place.counted:
+        if fields.layers and size in fields.layers.places_of_kinds:
             value = fields.layers.read(config)[size]
         elif isinstance(value, list):  # equal numbers, of several layers
             (value,) = set(value)
-        if isinstance(field := fields.sizes.get(size), PooledTokens):
+        if isinstance(field := fields.sizes.get(size), PooledTokens | HalvedField | RateField):
             value = field.taken(size, config, model.known)
         if place.of:
             value = int(value * evaluate(parse(place.of), model.known, place.of))

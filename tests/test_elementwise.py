@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import pi, sqrt
+from statistics import NormalDist
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,11 +18,12 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers.activations import ACT2FN, XIELUActivation
+from transformers.models.gemma3n.modeling_gemma3n import Gemma3nTextMLP
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb, rotate_half
 
 from symformer import architecture, component
 from symformer.components.base import Component
-from symformer.language.symbols import A, B, D, D_rope, E, G, H, L, P_enc, S, S_enc, V
+from symformer.language.symbols import A, B, D, D_rope, E, G, H, L, L_sparse, N_alt, P_enc, S, S_enc, V
 from symformer.models.model import Model
 from symformer.quantities.elementwise import printed_table
 
@@ -58,6 +61,14 @@ def l2_norm(x: Tensor) -> Tensor:
     return x / (x * x).sum(-1, keepdim=True).sqrt()
 
 
+def gaussian_top_k(x: Tensor) -> Tensor:
+    """Return the excess over a threshold that a normally distributed element exceeds with probability 0.2."""
+    mean = x.sum(-1, keepdim=True) / WIDTH
+    difference = x - mean
+    std = ((difference * difference).sum(-1, keepdim=True) / WIDTH).sqrt()
+    return (x - (mean + NormalDist().inv_cdf(0.8) * std)).clamp(min=0)
+
+
 def softmax(x: Tensor) -> Tensor:
     powers = x.exp()
     return powers / powers.sum(-1, keepdim=True)
@@ -87,6 +98,10 @@ WRITTEN: dict[str, tuple[Function, Function]] = {
     "norm rms": RMS,
     "norm rms_late": RMS,
     "norm rms_uncast": RMS,
+    "norm gaussian_top_k": (
+        gaussian_top_k,
+        lambda x: Gemma3nTextMLP._gaussian_topk(SimpleNamespace(activation_sparsity=0.8), x),  # type: ignore[arg-type]
+    ),
     "activation relu": (lambda x: x.clamp(min=0), ACT2FN["relu"]),
     "activation tanh": (torch.tanh, ACT2FN["tanh"]),
     "activation silu": (lambda x: x / (1 + (-x).exp()), ACT2FN["silu"]),
@@ -110,6 +125,11 @@ WRITTEN: dict[str, tuple[Function, Function]] = {
     "weight norm": (lambda x, y: y[:, :1] * l2_norm(x), lambda x, y: torch._weight_norm(x, y[:, :1])),
     "interpolation": (lambda x, y, w: x + w * (y - x), torch.lerp),
     "mean": ADD,  # of each element, and a division of each mean, which counts the same
+    "mean of streams": ADD,  # of each element, and a division of each mean, which counts the same
+    "magnitude": (
+        lambda x: ((x * x).sum(-1, keepdim=True) / WIDTH).sqrt(),
+        lambda x: x.norm(dim=-1, keepdim=True) / sqrt(WIDTH),
+    ),
     "sum of a row": (lambda x: x.sum(-1, keepdim=True), lambda x: x @ torch.ones(WIDTH, 1, dtype=x.dtype)),
     "mask": ADD,
 }
@@ -122,6 +142,7 @@ READS = {
     "scale": 2,
     "interpolation": 3,
     "mean": 2,
+    "mean of streams": 2,
     "mask": 2,
 }
 
@@ -147,6 +168,26 @@ def beside_products(model: Model | Component, **conventions: str) -> Expr:
     """Return the FLOPs of everything except matrix products."""
     counted = [model.formula("flops", count=count, **conventions).expanded for count in ("all", "contractions")]
     return expand(counted[0] - counted[1])
+
+
+def test_residual_streams_by_hand() -> None:
+    """Gemma 3n, by hand.
+
+    The router runs twice, with a norm 4E, a scale E and N_alt hyperbolic tangents. The prediction adds the old streams,
+    N_alt E. The correction has a difference E, N_alt sums with 1, a product and a sum of N_alt E each. The output is
+    scaled, E, and added to all streams but the first, (N_alt - 1)E. The rest is the layer and its per-layer input.
+    """
+    block, layer, own = (
+        beside_products(component(name)) for name in ("alt-up-block", "laurel-block", "per-layer-input")
+    )
+    router = 2 * (4 * E + E + N_alt)
+    assert expand(block - layer - own - B * S * (router + N_alt * E + E + N_alt + 2 * N_alt * E + N_alt * E)) == 0
+
+
+def test_sparse_activations_by_hand() -> None:
+    """The mean, the difference from it, its square, the sum, the difference from the threshold, and the maximum."""
+    sparse, dense = (beside_products(architecture("gemma3n", sparse=sparse)) for sparse in (True, False))
+    assert expand(sparse - dense - 6 * B * S * L_sparse * H) == 0
 
 
 def test_parallel_layer_by_hand() -> None:

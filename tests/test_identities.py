@@ -58,6 +58,10 @@ SIZES = {
         "L_single": 92,
     },
     **{"E_joint": 93, "E_pool": 94, "R_w": 95, "R_a": 97, "R_v": 98, "R_g": 99, "G_near": 101},
+    **{"L_rec": 103, "H_lru": 104, "L_loc_enc": 107, "L_glo_enc": 109, "C_win_enc": 111},
+    **{"E_enc": 144, "H_enc": 256, "A_enc": 224, "G_enc": 112, "D_enc": 106},
+    **{"V_pli": 1536, "E_pli": 113, "R_lau": 105, "N_alt": 114, "L_loc_re": 115, "L_glo_re": 117, "L_sparse": 118},
+    **{"C_csa": 121, "C_hca": 122, "G_out": 123, "N_hc": 124, "R_out": 125, "L_csa": 126, "L_hca": 127},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 OWN = {
@@ -67,6 +71,7 @@ OWN = {
     "rwkv7": {"D_lin": 12},  # divides E
     "wav2vec2": {"G_near": 12},  # divides E
     "hubert": {"G_near": 12},
+    "deepseek-v4": {"C_csa": 9, "C_hca": 11, "G_out": 20},  # groups of at most S tokens; G_out divides A*D
 }
 ONE = dict.fromkeys(("N_tp", "N_cp", "N_ep", "N_dp"), 1)
 TWO = {**dict.fromkeys(ONE, 2), "N_pp": 3, "I_pp": 1}
@@ -83,11 +88,12 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {"bert": {"head": "mlm", "tied": Fals
 # them, and their shared angles.
 FEWER: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
-        ("vit", "clip", "dinov2", "dinov3-vit", "siglip", "dit", "llava", "paligemma", "gemma3-multimodal"),
+        ("vit", "clip", "dinov2", "dinov3-vit", "siglip", "dit", "llava", "paligemma", "gemma3-multimodal", "sd3"),
         ("Z_patch",),
     ),
     "sam": ("Z_patch", "A"),
     **dict.fromkeys(("wav2vec2", "hubert"), ("G_near",)),  # groups of channels
+    "deepseek-v4": ("C_csa", "C_hca"),  # larger groups of tokens are fewer
     **dict.fromkeys(("modernbert", "falcon", "flux", "gpt-bigcode", "stablelm", "olmoe", "helium", "bitnet"), ("A",)),
 }
 BLOCKS = ("C_q", "C_kv")  # larger ones are fewer, and other tensors are read once per block
@@ -291,8 +297,22 @@ def test_more_ranks_never_increase_the_cost_of_a_rank(name: str) -> None:
                 assert there(answer.formula) <= base, f"{answer} grows with {ranks}"
                 compared += 1
     # Sharding of a table of distances (UMT5 has one in each layer) or of a scan is refused, and so are pipeline stages
-    # for shared or several kinds of layers. OLMo 3 also has windows, and norms over all heads.
-    hybrids = dict.fromkeys(("nemotron-h", "bamba", "granitemoehybrid", "jamba", "zamba2", "rwkv7", *DELTA_RULES), 1)
+    # for shared or several kinds of layers. OLMo 3 also has windows, and norms over all heads. Gemma 3n has thresholds
+    # of sharded rows.
+    hybrids = dict.fromkeys(
+        (
+            "nemotron-h",
+            "bamba",
+            "granitemoehybrid",
+            "jamba",
+            "zamba2",
+            "rwkv7",
+            "gemma3n",
+            "recurrent-gemma",
+            *DELTA_RULES,
+        ),
+        1,
+    )
     assert compared > {"t5": 1, "mt5": 1, "umt5": -1, "olmo3": -1, **hybrids}.get(name, 10)
 
 

@@ -34,7 +34,7 @@ EXPECTED = {
     "audio_config.d_model": "E_aud",
     "decoder_ffn_dim": "H_dec",
     "encoder_attention_heads": "A_enc",
-    "o_lora_rank": "R_o",
+    "o_lora_rank": "R_out",
     "index_head_dim": "D_idx",
     "depths[2]": "L_2",
     "hidden_size_per_layer_input": "E_pli",

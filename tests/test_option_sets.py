@@ -12,6 +12,7 @@ from symformer import SymformerError, architecture
 from symformer.architectures import architecture_class
 from symformer.configs.config_fields import BoolField, Choice, OptionalNumberField, ProbabilityField, RotaryBase
 from symformer.configs.interleaved_layers import Interleaving
+from symformer.configs.reusing_layers import ReusedKeysAndValues, SparseActivations
 from symformer.configs.sparse_attention_layers import ReusedKeys
 from symformer.ledger.facts import Activation
 from symformer.witness.certification import verify
@@ -37,6 +38,8 @@ def drawn(model_type: str, source: random.Random) -> Config:
             config[setting.name] = source.choice([*setting.meanings])
         elif isinstance(setting, Interleaving | ReusedKeys | RotaryBase):
             config[setting.name] = setting.write(source.random() < 0.5)
+        elif isinstance(setting, ReusedKeysAndValues | SparseActivations):
+            pass  # lists of layers, of which the small config has every kind
         else:  # half of them functions whose saved tensors are known
             kept = ("relu", "gelu", "silu", "gelu_new", "gelu_pytorch_tanh", "swish")
             config[setting.name] = source.choice(kept if source.random() < 0.5 else get_args(Activation))

@@ -297,12 +297,20 @@ def test_relatives_that_their_papers_name() -> None:
         "zamba2": "mamba2",  # section 2: "Mamba2 blocks" in place of the Mamba blocks of Zamba
         "distilbert": "bert",
         "opt": "gpt2",
-        "kimi-linear": "deepseek-v3",  # stated: Moonlight's architecture, with Kimi Delta Attention in most layers
         "llava": "llama",  # with a vision tower and a projector
         "gemma3-multimodal": "gemma3",
         "transformer": "",  # the oldest
     }.items():
         assert nearest_relative(name) == relative
+
+
+def test_stated_relatives_are_other_architectures() -> None:
+    stated = {name: architectures.architecture_class(name).compared_with for name in architectures.names()}
+    stated = {name: relative for name, relative in stated.items() if relative}
+    assert stated["kimi-linear"] == "deepseek-v3"  # Moonlight's architecture, with Kimi Delta Attention in most layers
+    for name, relative in stated.items():
+        assert relative in architectures.names()
+        assert nearest_relative(name) == relative != name
 
 
 def test_layers_are_counted_by_the_letter_for_their_sum() -> None:

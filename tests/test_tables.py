@@ -16,6 +16,7 @@ from symformer.ledger.facts import (
     ARRANGING,
     ATTENDING,
     CARRYING,
+    COMPRESSING,
     MATCHING,
     MULTIPLYING,
     POINTWISE,
@@ -136,7 +137,7 @@ def test_a_refusal_gives_its_reason():
 
 def test_every_kind_is_in_exactly_one_family():
     assert {*MULTIPLYING} < {*STORING}
-    families = [STORING, ATTENDING, POINTWISE, ARRANGING, ROUTING, CARRYING, MATCHING]
+    families = [STORING, ATTENDING, POINTWISE, ARRANGING, ROUTING, CARRYING, COMPRESSING, MATCHING]
     assert sorted(kind for family in families for kind in family) == sorted({*OperationKind} - {OperationKind.OBSERVED})
     assert {*WEIGHTLESS} == {*OperationKind} - {*STORING, OperationKind.OBSERVED}
 

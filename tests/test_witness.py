@@ -42,12 +42,15 @@ def spell(model: Model) -> str:
     return " ".join([model.id, *(f"{name}={value}" for name, value in model.component.changed_options.items())])
 
 
-AGAIN = 12  # of this many variants, one is compared with torch again, in addition to the default of each architecture
+# Of this many variants, one is compared with torch again, in addition to the default of each architecture. A plain run
+# has every second one of these.
+AGAIN = 12
+SECOND = names()[::2]
 
 
 @pytest.mark.parametrize(
     ("place", "model"),
-    sampled(AGAIN, enumerate(VARIANTS), also=lambda case: not case[1].component.chosen),
+    sampled(AGAIN, enumerate(VARIANTS), also=lambda case: not case[1].component.chosen and case[1].id in SECOND),
     ids=map(spell, VARIANTS),
 )
 def test_stored_certificates_are_current_and_hold_at_their_first_point(place: int, model: Model) -> None:

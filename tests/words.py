@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any
 
 import torch
 import transformers
@@ -47,6 +49,37 @@ def pooled(side: int) -> Function:
         return nn.functional.avg_pool2d(patches, side).flatten(2).transpose(1, 2)
 
     return mean
+
+
+def first_stream(x: Tensor) -> Tensor:
+    return x[:, 0]
+
+
+def other_streams(x: Tensor) -> Tensor:
+    return x[:, 1:]
+
+
+def joined_streams(x: Tensor, others: Tensor) -> Tensor:
+    return torch.cat((x[:, None], others), 1)
+
+
+def mixed_streams(x: Tensor, coefficients: Tensor) -> Tensor:
+    """Baykal et al. 2023: each new stream is a sum of all streams, with coefficients for each token."""
+    return torch.einsum("bnse,bson->bose", x, coefficients)
+
+
+def mean_of_streams(x: Tensor) -> Tensor:
+    return x.mean(1)
+
+
+def magnitude(x: Tensor) -> Tensor:
+    return x.pow(2).mean(-1, keepdim=True).sqrt()
+
+
+def gaussian_top_k(x: Tensor, share: float = 0.8) -> Tensor:
+    """You et al. 2025: a threshold that a normally distributed element exceeds with the probability 1 - share."""
+    bound = NormalDist().inv_cdf(share)
+    return (x - x.mean(-1, keepdim=True) - bound * x.std(-1, keepdim=True, unbiased=False)).relu()
 
 
 def xielu(x: Tensor, above: Tensor, below: Tensor) -> Tensor:
@@ -94,6 +127,16 @@ def neighbours(x: Tensor, turns: Tensor) -> Tensor:
     turns = turns[..., : turns.shape[-1] // 2].repeat_interleave(2, -1)
     swapped = torch.stack((-turned[..., 1::2], turned[..., ::2]), -1).flatten(-2)
     return torch.cat((turned * turns.cos() + swapped * turns.sin(), rest), -1)
+
+
+def last_neighbours(x: Tensor, turns: Tensor) -> Tensor:
+    """Eq. 34 for the last elements, with adjacent ones as pairs."""
+    rest, turned = x[..., : -turns.shape[-1]], x[..., -turns.shape[-1] :]
+    return torch.cat((rest, neighbours(turned, turns)), -1)
+
+
+def last_neighbours_back(x: Tensor, turns: Tensor) -> Tensor:
+    return last_neighbours(x, -turns)
 
 
 def slopes(heads: int, length: int) -> Tensor:
@@ -326,6 +369,25 @@ def wkv(width: int) -> Function:
     return updated
 
 
+def block_diagonal(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """De et al. 2024, eq. 1 without the sigmoid, with a matrix [D,D] and biases [D] for each of the pieces of x."""
+    pieces = _split(x, weight.shape[-1])
+    return (torch.einsum("bsad,ade->bsae", pieces, weight) + bias).flatten(2)
+
+
+def lru(u: Tensor, decaying: Tensor, taken: Tensor, rate: Tensor) -> Tensor:
+    """De et al. 2024, eq. 3 and 4, token by token, with c = 8. The first token has no factor, as in the class."""
+    u = u.transpose(1, 2).flatten(2) if u.dim() == 4 else u
+    decay = (-8 * decaying * nn.functional.softplus(rate)).exp()
+    state = taken[:, 0] * u[:, 0]
+    found = [state]
+    for token in range(1, u.shape[1]):
+        factor = (1 - decay[:, token] ** 2).sqrt()
+        state = decay[:, token] * state + factor * taken[:, token] * u[:, token]
+        found.append(state)
+    return torch.stack(found, 1)
+
+
 def _split(x: Tensor, width: int) -> Tensor:
     """Return [B,S,A,width] from [B,S,A·width] or [B,A,S,width]."""
     return x.transpose(1, 2) if x.dim() == 4 else x.unflatten(-1, (-1, width))
@@ -352,6 +414,87 @@ def chosen_keys(keys: int) -> Function:
         return torch.full_like(summed, float("-inf")).scatter(-1, best, 0.0)[:, None]
 
     return mask
+
+
+def compressed_words(known: Any) -> dict[str, Function]:
+    """DeepSeek-AI 2026, eqs. 9 to 17 and 20 to 23, and the streams of Xie et al. 2025, token by token."""
+    rates = known.compress_rates
+    sizes = {"C_csa": rates["compressed_sparse_attention"], "C_hca": rates["heavily_compressed_attention"]}
+    streams, epsilon, groups = known.hc_mult, known.hc_eps, known.o_groups
+    theta, width = known.rope_parameters["compress"]["rope_theta"], known.qk_rope_head_dim
+
+    def compress(size: int, overlapping: bool) -> Function:
+        def entries(tokens: Tensor, gates: Tensor, bias: Tensor) -> Tensor:
+            found = []
+            for start in range(0, tokens.shape[1] - size + 1, size):
+                own, before = slice(start, start + size), slice(start - size, start)
+                values, scores = tokens[:, own], gates[:, own] + bias
+                if overlapping:
+                    first, second = (slice(None, tokens.shape[-1] // 2), slice(tokens.shape[-1] // 2, None))
+                    values, scores = values[..., second], scores[..., second]
+                    if start:
+                        values = torch.cat((tokens[:, before, first], values), 1)
+                        scores = torch.cat(((gates[:, before] + bias)[..., first], scores), 1)
+                found.append((scores.softmax(1) * values).sum(1))
+            return torch.stack(found, 1)
+
+        return entries
+
+    def rotate(size: int) -> Function:
+        return lambda x: last_neighbours(x, angles(width, theta, x.shape[-2] * size)[::size])
+
+    def choose(scores: Tensor, weights: Tensor) -> Tensor:
+        size, queries = sizes["C_csa"], scores.shape[-2]
+        summed = torch.einsum("bsh,bhst->bst", weights, scores)
+        mask = torch.full_like(summed, float("-inf"))
+        for query in range(queries):
+            complete = (query + 1) // size
+            best = summed[:, query, :complete].topk(min(known.index_topk, complete), -1).indices
+            mask[:, query].scatter_(-1, best, 0.0)
+        return mask[:, None]
+
+    def add_last(scores: Tensor, mask: Tensor) -> Tensor:
+        return scores + nn.functional.pad(mask, (scores.shape[-1] - mask.shape[-1], 0))
+
+    def gates(x: Tensor, scale: Tensor, base: Tensor) -> Tensor:
+        return (x * scale + base).sigmoid() + epsilon
+
+    def weights(x: Tensor, scale: Tensor, base: Tensor) -> Tensor:
+        own, after, mixing = x.split((streams, streams, streams**2), -1)
+        first, second, third = base.split((streams, streams, streams**2))
+        square = (mixing * scale[2] + third).unflatten(-1, (streams, streams)).softmax(-1) + epsilon
+        for turn in range(2 * known.hc_sinkhorn_iters - 1):  # columns first
+            square = square / (square.sum(-1 if turn % 2 else -2, keepdim=True) + epsilon)
+        after = 2 * (after * scale[1] + second).sigmoid()
+        return torch.cat((gates(own, scale[0], first), after, square.flatten(-2)), -1)
+
+    def by_group(x: Tensor, matrices: Tensor) -> Tensor:
+        x = x.transpose(1, 2).flatten(2) if x.dim() == 4 and x.shape[2] != groups else x.flatten(2)
+        x, matrices = x.unflatten(-1, (groups, -1)), matrices.unflatten(0, (groups, -1))
+        return torch.einsum("bsgi,goi->bsgo", x, matrices).flatten(2)
+
+    found: dict[str, Function] = {f"rotate_{name}": rotate(size) for name, size in sizes.items()}
+    found |= {f"compress_{name}": compress(size, False) for name, size in sizes.items()}
+    found |= {f"compress_two_{name}": compress(size, True) for name, size in sizes.items()}
+    return {
+        **found,
+        "choose_group_K_idx": choose,
+        "add_last": add_last,
+        "by_group": by_group,
+        "row": lambda x: x.flatten(2),
+        "copies_N_hc": lambda x: x[:, :, None].expand(-1, -1, streams, -1),
+        "collapse": lambda x, w: (w[..., None] * x).sum(2),
+        "expand": lambda x, w: w[..., None] * x[:, :, None],
+        "mix": lambda x, w: w.unflatten(-1, (streams, streams)).transpose(-1, -2) @ x,
+        "stream_weights": weights,
+        "stream_gates": gates,
+    }
+
+
+def of_square_roots(logits: Tensor, experts: int) -> Chosen:
+    """DeepSeek-AI 2026, section 2.1: square roots of softplus; times 1.5."""
+    best = nn.functional.softplus(logits).sqrt().topk(experts, -1)
+    return 1.5 * best.values / best.values.sum(-1, keepdim=True), best.indices
 
 
 def of_all(logits: Tensor, experts: int, scale: float = 1.0) -> Chosen:

@@ -8,7 +8,8 @@ from ..components.base import Component
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 
-ROLES = ("embeddings", "attention", "state-space mixer", "linear attention", "MLP", "norms", "head", "other")
+RECURRENT = ("state-space mixer", "linear attention", "recurrent block")  # carry a state from token to token
+ROLES = ("embeddings", "attention", *RECURRENT, "MLP", "norms", "head", "other")
 
 
 def role_totals(formula: Formula) -> dict[str, Expr]:

@@ -20,6 +20,7 @@ from ..components.wave_encoder import WaveEncoder
 from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..ledger.facts import CARRYING, ONE, Entry, OperationKind, Scope
+from .role_totals import RECURRENT
 from .structure_profile import FRAMES, MASKED_FRAME, ONLY, OTHER, PROJECTOR, in_towers, stack_name
 
 BEFORE, LAYERS, AFTER = "before the layers", "in the layers", "after the layers"
@@ -109,7 +110,7 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
     """
     names = [part.name for part in parts]
     roles = [part.role for part in parts if part.role != "tower"]
-    bias = label.endswith("bias") and entry.kind is not OperationKind.NORM
+    bias = label.endswith("bias") and not label.endswith("position_bias") and entry.kind is not OperationKind.NORM
     if entry.adapter:
         return "adapters"
     if where == AFTER:
@@ -126,12 +127,11 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
             merged = any(getattr(part, "output_norm", None) is not None for part in parts)
             name = entry.path.rpartition(".")[2]
             return "attention" if merged and name not in ("q_norm", "k_norm") else "query and key norms"
-        if entry.kind is OperationKind.PARAMETER and not bias and getattr(parts[-1], "sinks", False):
+        sinks = getattr(parts[-1], "sinks", False) or label.endswith(".sinks")
+        if entry.kind is OperationKind.PARAMETER and not bias and sinks:
             return "attention sinks"
         return "attention biases" if bias else "attention"
-    if {"state-space mixer", "linear attention"} & {*roles} or any(
-        isinstance(part, ShortConvolution) for part in parts
-    ):
+    if {*RECURRENT} & {*roles} or any(isinstance(part, ShortConvolution) for part in parts):
         return "attention"
     if "MLP" in roles:
         return "MLP biases" if bias else "MLP"

@@ -13,7 +13,7 @@ from ..language.errors import OptionError, RuleError, naming
 from ..language.frozen import FrozenDict
 from ..language.notation.text import code
 from ..language.sizes import close_relations
-from ..language.symbols import A, A_vis, D, E_vis, G, H, H_vis, L, P, S, S_enc
+from ..language.symbols import A, A_enc, A_vis, D, D_enc, E_enc, E_vis, G, G_enc, H, H_enc, H_vis, L, P, S, S_enc
 from ..models.model import Model
 from ..output.blocks import Line
 from ..quantities import quantity as find_quantity
@@ -37,7 +37,7 @@ NOTHING = Integer(0)
 NONE = "-"  # in the place of a stack that only the other model has
 Pairs = Sequence[tuple[str, str]]  # the stacks of the first and the second model that correspond
 Sizes = dict[Symbol, Expr]
-_OTHER_MIXERS = ("state-space mixer", "short convolution", "linear attention")
+_OTHER_MIXERS = ("state-space mixer", "short convolution", "linear attention", "gated linear recurrence")
 _MULTI_QUERY = "one key/value head for all query heads"
 _MULTI_HEAD = "a key/value head for each query head"
 
@@ -220,7 +220,9 @@ def _align(
             size, value = getattr(mine, name), getattr(theirs, name)
             if size not in letters or value is None or size in value.free_symbols:
                 continue
-            if value not in letters or size == S:
+            if value in _APART and size not in _APART:  # the other side has its own size
+                continue
+            if value not in letters or size == S or size in _APART:
                 swap[size] = value
                 equal = f"{{{code(size)}}} = {{{code(value)}}}"
                 notes.append(
@@ -254,13 +256,16 @@ def _align_depths(sides: Sequence[tuple[StackProfile, StackProfile, Sizes, Model
             return
 
 
+# The sizes of an encoder that differ from those of its decoder. In other models both have the same sizes.
+_APART = (E_enc, A_enc, G_enc, D_enc, H_enc)
 # Sizes that a stack can share with another: the field of its profile, its letters, and words for it.
 _ALIGNED = (
     ("width", (E_vis,), "an image encoder of width {}"),
-    ("heads", (A, A_vis), "{} query heads"),
-    ("kv_heads", (G,), "{} key/value heads"),
-    ("head_width", (D,), "heads of dimension {}"),
-    ("hidden", (H, H_vis), "an MLP of width {}"),
+    ("width", (E_enc,), "an encoder of width {}"),
+    ("heads", (A, A_vis, A_enc), "{} query heads"),
+    ("kv_heads", (G, G_enc), "{} key/value heads"),
+    ("head_width", (D, D_enc), "heads of dimension {}"),
+    ("hidden", (H, H_vis, H_enc), "an MLP of width {}"),
     ("length", (S, S_enc), "sequences of {} tokens"),
     ("rows", (P,), "{} learned positions"),
 )

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sympy import fraction
+
 from ..components.base import Component
 from ..components.channel_mixing import ChannelMixing
 from ..components.chunked_scan import ChunkedScan
+from ..components.compressed_attention import CompressedAttention
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
 from ..components.gated_delta_net import GatedDeltaNet
@@ -24,6 +27,7 @@ from ..components.layer_norm import LayerNorm
 from ..components.lightning_indexer import LightningIndexer
 from ..components.mlp import MLP
 from ..components.moe import (
+    BIAS_OR_TABLE,
     SIGMOID_IN_GROUPS,
     SIGMOID_IN_GROUPS_MAYBE_DIVIDED,
     SIGMOID_OF_CHOSEN,
@@ -38,6 +42,7 @@ from ..components.moe import (
     SPARSE_MIXER,
     MoE,
 )
+from ..components.recurrent_block import RecurrentBlock
 from ..components.relative_attention import RelativeAttention
 from ..components.rms_norm import RMSNorm
 from ..components.selective_scan import SelectiveScan
@@ -50,9 +55,12 @@ from ..language.symbols import D, E
 Phrases = dict[str, list[str]]  # by aspect
 ATTENTION = (
     *(SelfAttention, LatentAttention, ImageAttention, DisentangledAttention, RelativeAttention),
-    JointAttention,
+    *(JointAttention, CompressedAttention),
 )
-MIXERS = (*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, TimeMixing, ShortConvolution)
+MIXERS = (
+    *(*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, TimeMixing, RecurrentBlock),
+    ShortConvolution,
+)
 # A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
 _ROUTING = {
     SOFTMAX: "expert weights from a softmax over the chosen experts",
@@ -68,6 +76,7 @@ _ROUTING = {
     ),
     SIGMOID_WITH_BIAS: "expert weights from sigmoids, with a bias for the choice,",
     SIGMOID_WITH_EXPERT_BIAS: "expert weights from sigmoids, with a bias for the choice,",
+    BIAS_OR_TABLE: "expert weights from square roots of softplus, with a bias or a fixed table for the choice,",
     SPARSE_MIXER: "expert weights from SparseMixer, which chooses one expert after the other,",
 }
 OWN_ROUTING = "a rule of its own for the choice and the weights of experts"
@@ -104,21 +113,26 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
             "gate",
             "blocks",
             "prompt",
+            "reused",
         ),
     ),
     LatentAttention: ("heads", "query_latent", "indexer", "reused", "shared", "positions"),
     ImageAttention: ("heads", "head_width", "side", "window", "bias", "relative"),
     JointAttention: ("heads", "head_width", "head_norm", "rotated", "image", "text_output"),
     LightningIndexer: ("heads", "head_width"),
-    CrossAttention: ("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale"),
+    CompressedAttention: ("heads", "keys"),
+    CrossAttention: (
+        *("heads", "kv_heads", "head_width", "bias", "output_bias", "key_bias", "scale", "capped", "memory_width"),
+    ),
     SelectiveScan: ("bias", "convolution_bias", "activation", "normalized", "norm_scale"),
     ChunkedScan: (*("bias", "convolution_bias", "activation", "normalized", "norm_first", "input_factor", "factors"),),
     GatedDeltaNet: ("activation", "factor"),
     KimiDeltaAttention: ("activation",),
     TimeMixing: ("first",),
+    RecurrentBlock: ("activation",),
     ShortConvolution: ("bias",),
     MLP: ("hidden", "bias", "activation", "trained"),
-    GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm", "adapter"),
+    GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm", "adapter", "sparsity"),
     MoE: (
         *("experts", "local", "per_token", "activation", "hidden", "routing", "lifted", "bias", "choice_bias"),
         *(
@@ -138,6 +152,8 @@ IGNORED = (
     *("query", "key", "value", "output", "fused", "query_norm", "key_norm", "merged_norm", "gate", "up", "act", "down"),
     *(
         "norm_name",
+        "sparsity_name",
+        "sparsity_share",
         "value_norm_name",
         "input_norm_name",
         "router_norm_name",
@@ -165,6 +181,14 @@ def mixer(part: Component) -> str:
             return (
                 "multi-head latent attention, which caches a latent of rank {R_kv} and a rotary key of width {D_rope},"
             )
+        case CompressedAttention(keys="window"):
+            return "attention with one key, which is also the value, within a window of {C_win} tokens"
+        case CompressedAttention():
+            size = "{C_csa}" if part.keys == "sparse" else "{C_hca}"
+            return (
+                "attention with one key, which is also the value, within a window of {C_win} tokens and to a "
+                f"compressed key for each group of {size} tokens"
+            )
         case DisentangledAttention():
             return "disentangled attention, with separate scores for tokens and distances,"
         case ImageAttention(window=None):
@@ -185,6 +209,8 @@ def mixer(part: Component) -> str:
             return "linear attention with a gated delta rule and a decay per row (Kimi Delta Attention)"
         case TimeMixing():
             return "time mixing with a generalized delta rule (RWKV-7)"
+        case RecurrentBlock():
+            return "a gated linear recurrence (RG-LRU)"
         case ShortConvolution():
             return "a gated short convolution over {K_conv} positions"
     return "self-attention"
@@ -199,6 +225,9 @@ def mixer_details(part: Component) -> list[str]:
             found = ["a latent of rank {R_q} for the queries"] if part.query_latent else []
             found += ["an indexer that chooses {K_idx} keys for each query"] if part.indexer else []
             return [*found, *(["the keys that the indexer of an earlier layer has chosen"] if part.reused else [])]
+        case CompressedAttention():
+            found = ["a latent of rank {R_q} for the queries", "a grouped output projection of rank {R_out}"]
+            return [*found, *(["an indexer that chooses {K_idx} keys for each query"] if part.keys == "sparse" else [])]
         case SelectiveScan():
             scale = "" if part.norm_scale else " without scales"
             norms = [f"RMS norms{scale} of the step sizes and of both projections of the state"]
@@ -226,6 +255,8 @@ def _attention_details(part: SelfAttention) -> list[str]:
     found = []
     if part.value_width is not None:
         found.append(f"values of width {{{code(part.value_width)}}}")
+    if part.reused:
+        found.append("keys and values of an earlier layer")
     if not part.value:
         found.append("values that are the projected keys")
     if part.value_norm is not None:
@@ -302,12 +333,19 @@ def projections_with_bias(part: Component) -> list[str]:
 
 
 def cross_attention(part: CrossAttention) -> Phrases:
-    """Return the phrases for cross-attention, whose scores have the same scale as in self-attention."""
+    """Return the phrases for cross-attention, whose scores have the same scale and cap as in self-attention."""
     keys = "" if part.key_bias else " except for the keys"
     return {
         "cross-attention": ["cross-attention to the encoder's output"],
         "cross-attention biases": [f"biases in the cross-attention{keys}"] if part.bias else [],
     }
+
+
+def _sparse(part: GatedMLP) -> str:
+    """Return the phrase for a network of which some layers keep only the largest activations."""
+    some, every = fraction(part.sparsity_share)
+    where = "" if every == 1 else f" in {{{code(some)}}} of the {{{code(every)}}} layers"
+    return f"activations of the MLP below a threshold set to 0{where}"
 
 
 def network(part: object, shared: bool) -> Phrases:
@@ -321,6 +359,7 @@ def network(part: object, shared: bool) -> Phrases:
             said = ["a gated MLP"]
             norm = "" if part.norm is None else article(norm_words(part.norm, False))
             said += [f"{norm} of the hidden layer of the MLP"] if norm else []
+            said += [_sparse(part)] if part.sparsity else []
             said += ["an adapter for the input projections of the MLP"] if part.adapter else []
             factors = part.gate_factor or part.factor
             said += ["constant factors of the gate and the output of the MLP"] if factors else []

@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from sympy import Add, Expr
 
 from ..components.base import Component
+from ..components.compressed_attention import CompressedAttention
 from ..components.convolutional_positions import ConvolutionalPositions
 from ..components.cross_attention import CrossAttention
 from ..components.disentangled_attention import DisentangledAttention
 from ..components.dropout import Dropout
 from ..components.gated_mlp import GatedMLP
+from ..components.hyper_connection import HyperConnection
 from ..components.identity import Identity
 from ..components.image_attention import ImageAttention
 from ..components.joint_attention import JointAttention
+from ..components.laurel_block import LaurelBlock
 from ..components.layer_norm import LayerNorm
 from ..components.linear import Linear
 from ..components.lm_head import LMHead
@@ -23,6 +26,7 @@ from ..components.mlp import MLP
 from ..components.parallel_block import ParallelBlock
 from ..components.parallel_sum import ParallelSum
 from ..components.patch_embedding import PatchEmbedding
+from ..components.per_layer_embedding import PerLayerEmbedding
 from ..components.position_embedding import PositionEmbedding
 from ..components.relative_attention import RelativeAttention
 from ..components.rms_norm import RMSNorm
@@ -198,6 +202,8 @@ def _path(item: Entry | Scope) -> str:
 
 def _is_kind(item: Entry | Scope) -> bool:
     """Return whether an item is a layer, or a list of equal layers."""
+    if isinstance(item, Scope) and item.parallel:
+        return False
     return isinstance(item, Scope) and (item.repeated or _role(item.part) in ("block", "MLP"))
 
 
@@ -248,6 +254,8 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
             found.add("positions", "positions from a convolution")
         case LayerNorm() | RMSNorm() if _path(item).startswith(FRAMES):
             found.add("audio", "a layer norm of the frames")
+        case PerLayerEmbedding():
+            found.add("tokens", "embeddings of width {E_pli} for each layer")
         case Linear() if _path(item).startswith(FRAMES):
             found.add("audio", "a projection of the frames to the hidden size")
         case PatchEmbedding(bias=bias):
@@ -268,7 +276,7 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
         return
     match item.kind:
         case OperationKind.MULTIPLY:
-            factor = "√{E}" if item.function == "root" else "a constant factor"
+            factor = f"√{{{code(item.output.width)}}}" if item.function == "root" else "a constant factor"
             found.add("embedding factor", f"a multiplication of the embeddings by {factor}")
         case OperationKind.CONVOLUTION:
             found.add("audio", "convolutions over audio frames")
@@ -402,7 +410,7 @@ def _sublayers(kind: Scope) -> Iterator[Scope]:
         yield kind
         return
     for item in kind.items:
-        if isinstance(item, Scope):
+        if isinstance(item, Scope) and not isinstance(item.part, HyperConnection):
             yield from _sublayers(item) if _role(item.part) == "block" else (item,)
 
 
@@ -412,6 +420,7 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
     name = part.name if isinstance(part, Component) else ""
     said = {
         "pre-norm-block": "a norm before each sublayer (pre-norm)",
+        "hyper-connected-block": "a norm before each sublayer (pre-norm)",
         "layer-scale-block": "a norm before each sublayer (pre-norm)",
         "adaptive-block": "a norm before each sublayer (pre-norm)",
         "joint-block": "a norm before each sublayer (pre-norm)",
@@ -430,6 +439,14 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
         layer.aspects["arrangement"].append(said)
     if any(isinstance(item, Scope) and isinstance(item.part, Identity) for item in kind.items):
         layer.aspects["arrangement"].append("no norm before attention")
+    if name == "alt-up-block":
+        layer.aspects["residual"].append("{N_alt} residual streams, with each layer on one of them (AltUp)")
+        layer.aspects["residual"].append("an embedding of each token for each layer, added after the layer")
+    if any(isinstance(item, Scope) and isinstance(item.part, LaurelBlock) for item in kind.items):
+        layer.aspects["arrangement"].append("a norm before and a norm after each sublayer")
+        layer.aspects["residual"].append("a learned residual of rank {R_lau} next to attention (LAuReL)")
+    if name == "hyper-connected-block":
+        layer.aspects["residual"].append("{N_hc} residual streams that hyper-connections mix at each sublayer")
     if name == "layer-scale-block":
         layer.aspects["residual"].append("a learned factor of each element of a sublayer's output (LayerScale)")
     if name in ("adaptive-block", "joint-block", "single-stream-block"):
@@ -469,6 +486,9 @@ def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope
     }
     if isinstance(part, JointAttention) and part.head_norm is not None:
         layer.aspects["query and key norms"] = [norms_of_heads(part.head_norm, "over each head")]
+    if isinstance(part, CompressedAttention):
+        layer.aspects["sinks"] = ["a learned sink logit of each head in the softmax"]
+        layer.aspects["query and key norms"] = ["RMS norms of queries and keys, over each head"]
     if isinstance(part, SelfAttention):
         layer.aspects |= attention(part)
         if found.heads is None:

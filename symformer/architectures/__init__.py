@@ -283,18 +283,21 @@ def _places(fields: Fields) -> dict[str, ConfigLocation]:
         for size, place in fields.sizes.items()
     }
     if fields.layers:
-        for kind, size in fields.layers.sizes.items():
-            name, entries, rule = fields.layers.place_of(kind)
-            found[size.name] = ConfigLocation(name, counted=entries, rule=rule)
+        found |= {
+            size.name: ConfigLocation(name, counted=entries, rule=rule)
+            for size, (name, entries, rule) in fields.layers.places_of_kinds.items()
+        }
     return found
 
 
 def _depths(component: Architecture) -> dict[str, ConfigLocation]:
     """Return the config field of the total number of layers, for models with several layer kinds."""
     fields = component.fields
-    names = [fields.layers.depth.names[0]] if fields.layers else []
-    names += [place.names[0] for place in fields.sizes.values() if place.beside is not None]
-    return {total.name: ConfigLocation(names[0]) for total in component.totals if total is L and names}
+    names = {**fields.layers.depths} if fields.layers else {}
+    for place in fields.sizes.values():
+        if place.beside is not None:
+            names.setdefault(L, place.names[0])
+    return {total.name: ConfigLocation(names[total]) for total in component.totals if total in names}
 
 
 def _stated(model: Model, options: Mapping[str, str]) -> Model:

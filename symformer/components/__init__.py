@@ -13,10 +13,13 @@ from .base import Component as Component
 if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .adaptive_block import AdaptiveBlock as AdaptiveBlock
     from .alibi import ALiBi as ALiBi
+    from .alt_up_block import AltUpBlock as AltUpBlock
     from .attention_pooling import AttentionPooling as AttentionPooling
     from .bottleneck_adapter import BottleneckAdapter as BottleneckAdapter
     from .channel_mixing import ChannelMixing as ChannelMixing
     from .chunked_scan import ChunkedScan as ChunkedScan
+    from .compressed_attention import CompressedAttention as CompressedAttention
+    from .compressed_indexer import CompressedIndexer as CompressedIndexer
     from .conditioning import Conditioning as Conditioning
     from .convolutional_positions import ConvolutionalPositions as ConvolutionalPositions
     from .cross_attention import CrossAttention as CrossAttention
@@ -28,9 +31,13 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .expert_sandwich_block import ExpertSandwichBlock as ExpertSandwichBlock
     from .gated_delta_net import GatedDeltaNet as GatedDeltaNet
     from .gated_mlp import GatedMLP as GatedMLP
+    from .gaussian_top_k import GaussianTopK as GaussianTopK
     from .group_norm import GroupNorm as GroupNorm
     from .head_norm import HeadNorm as HeadNorm
     from .head_transform import HeadTransform as HeadTransform
+    from .hyper_connected_block import HyperConnectedBlock as HyperConnectedBlock
+    from .hyper_connection import HyperConnection as HyperConnection
+    from .hyper_head import HyperHead as HyperHead
     from .identity import Identity as Identity
     from .image_attention import ImageAttention as ImageAttention
     from .image_encoder import ImageEncoder as ImageEncoder
@@ -40,6 +47,8 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .joint_block import JointBlock as JointBlock
     from .kimi_delta_attention import KimiDeltaAttention as KimiDeltaAttention
     from .latent_attention import LatentAttention as LatentAttention
+    from .laurel import Laurel as Laurel
+    from .laurel_block import LaurelBlock as LaurelBlock
     from .layer_adapter import LayerAdapter as LayerAdapter
     from .layer_norm import LayerNorm as LayerNorm
     from .layer_scale import LayerScale as LayerScale
@@ -58,6 +67,8 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .patch_embedding import PatchEmbedding as PatchEmbedding
     from .patch_features import PatchFeatures as PatchFeatures
     from .patch_merger import PatchMerger as PatchMerger
+    from .per_layer_embedding import PerLayerEmbedding as PerLayerEmbedding
+    from .per_layer_input import PerLayerInput as PerLayerInput
     from .pooled_image_encoder import PooledImageEncoder as PooledImageEncoder
     from .pooler import Pooler as Pooler
     from .pooling_projector import PoolingProjector as PoolingProjector
@@ -65,6 +76,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .post_norm_block import PostNormBlock as PostNormBlock
     from .pre_norm_block import PreNormBlock as PreNormBlock
     from .projector import Projector as Projector
+    from .recurrent_block import RecurrentBlock as RecurrentBlock
     from .relative_attention import RelativeAttention as RelativeAttention
     from .relative_bias import RelativeBias as RelativeBias
     from .res_post_norm_block import ResPostNormBlock as ResPostNormBlock
@@ -79,9 +91,11 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .short_convolution import ShortConvolution as ShortConvolution
     from .single_stream_block import SingleStreamBlock as SingleStreamBlock
     from .sinusoidal_positions import SinusoidalPositions as SinusoidalPositions
+    from .stream_projection import StreamProjection as StreamProjection
     from .text_conditioning import TextConditioning as TextConditioning
     from .text_encoder import TextEncoder as TextEncoder
     from .time_mixing import TimeMixing as TimeMixing
+    from .token_compressor import TokenCompressor as TokenCompressor
     from .token_embedding import TokenEmbedding as TokenEmbedding
     from .wave_encoder import WaveEncoder as WaveEncoder
     from .xielu import XIELU as XIELU

@@ -26,7 +26,6 @@ class CrossAttention(Component):
 
     title = "Cross-attention"
     role = "attention"
-    shapes = "x[B,S,E], memory[B,S_enc,E] -> y[B,S,E]"
     relations = {G: A, D: E / A}
     constraints = (Divides(A, E), Divides(G, A))
 
@@ -41,9 +40,16 @@ class CrossAttention(Component):
     fused: str = ""  # the single matrix of all three projections, if there is one
     output: str = "o_proj"
     scale: Scale = "scores"  # the tensor that is divided by the square root of D
+    capped: bool = False  # whether a tanh soft cap bounds the scores
+    softmax: str = ""  # "float32" if the softmax is always computed in single precision
+    memory_width: Expr = E  # the hidden size of the encoder
     key_bias: bool = True  # whether the key projection has a bias, if the others have one
     weight_dropout: str = ""  # the name of the dropout on the attention weights, or ""
     output_dropout: str = ""
+
+    @property
+    def shapes(self) -> str:  # type: ignore[override]  # the encoder may have another hidden size
+        return f"x[B,S,E], memory[B,S_enc,{self.memory_width}] -> y[B,S,E]"
 
     def split(self, cut: Cut) -> CrossAttention:
         return replace(self, heads=cut.share(self.heads), kv_heads=cut.share(self.kv_heads))
@@ -64,7 +70,8 @@ class CrossAttention(Component):
         v = ops.linear(self.value, memory, keys, bias=self.bias, shared=slices[keys], module=own)
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
-        weights = ops.softmax("softmax", ops.scores("scores", q, k, "none", scale=self.scale))
+        scores = ops.scores("scores", q, k, "none", scale=self.scale, capped=self.capped)
+        weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
         y = ops.linear(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sympy import Expr
+from sympy import Expr, fraction
 
+from ..language.notation.text import text
 from ..language.symbols import H
-from ..ledger.facts import Activation, Tensor
+from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component
@@ -37,6 +38,9 @@ class GatedMLP(Component):
     adapter: str = ""  # the name of the adapter of that matrix, or ""
     gate_factor: str = ""  # the name of the constant factor of the gate projection, or ""
     factor: str = ""  # the name of the constant factor of the output, or ""
+    sparsity: Component | None = None  # between the gate projection and its activation
+    sparsity_share: Expr = ONE  # of the repeated layers, those with sparsity
+    sparsity_name: str = "sparsity"
     norm: Component | None = None  # of the hidden layer, before the output projection
     norm_name: str = "ffn_sub_norm"
     inner_dropout: str = ""  # the name of the dropout on the hidden layer, or ""
@@ -49,6 +53,10 @@ class GatedMLP(Component):
         named = {"silu": "SwiGLU", "relu": "ReGLU", "sigmoid": "GLU"}.get(self.activation)
         named = "GeGLU" if "gelu" in self.activation else named
         said = f"{named}, {plain}" if named else plain[0].upper() + plain[1:]
+        if self.sparsity is not None:
+            some, every = fraction(self.sparsity_share)
+            where = "" if every == 1 else f" In {text(some)} of the {text(every)} layers, the gate is sparse."
+            said += f"{where} {self.sparsity.about}"
         normalized = " Its hidden layer is normalized, Wang et al. 2022 [wang2022], section 2.1."
         return said + normalized if self.norm else said
 
@@ -64,6 +72,8 @@ class GatedMLP(Component):
         else:
             gate = ops.linear(self.gate, x, self.hidden, bias=self.bias)
             gate = ops.scale(self.gate_factor, gate) if self.gate_factor else gate
+            if self.sparsity is not None:
+                gate = ops.side_by_side(self.sparsity_name, self.sparsity_share, self.sparsity, gate)
             gate = ops.activation(self.act, gate, self.activation)
             up = ops.linear(self.up, x, self.hidden, bias=self.bias)
         hidden = ops.multiply("product", gate, up)

@@ -47,6 +47,15 @@ SOFTMAX_WITH_BIAS = (
     "score and a bias, ``e_score_correction_bias``, are chosen. The biases are stored with the weights and are not "
     "trained. The weights of the experts are their scores without the bias, divided by their sum."
 )
+BIAS_OR_TABLE = (
+    "The score of an expert is the square root of the softplus of its router logit, or another function if "
+    "``scoring_func`` states it. In most layers, each expert's bias, ``e_score_correction_bias``, is added to its "
+    "score, and the K experts with the highest sums are chosen. In the first layers, of the kind ``hash_moe``, a "
+    "fixed table has the K experts of each token of the vocabulary, Roller et al. 2021 [roller2021]. The "
+    "biases and the table are not trained, and not counted as parameters. The weights are the scores without the bias, "
+    "divided by their sum and multiplied by ``routed_scaling_factor``. In every expert, the gate is at most "
+    "``swiglu_limit``, and the up projection is between this limit and its negative."
+)
 SOFTMAX_IN_GROUPS = (
     "The scores of the experts are a softmax of the router's logits. With ``topk_method`` = ``greedy`` the K "
     "experts with the highest scores of all are chosen; with ``group_limited_greedy`` only the ``topk_group`` "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sympy import Expr
 
 from ..language.notation.text import text
-from ..language.symbols import A, D, E, S
+from ..language.symbols import A, D, D_enc, E, S
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base import Component
@@ -25,7 +26,7 @@ class RotaryPositions(Component):
     role = "attention"
 
     width: Expr = D  # of the rotated part: the whole head or its first elements; the rest is unchanged
-
+    keys: bool = True  # whether keys rotate, too
     tokens: Expr = S  # the last tokens, which rotate: all, or those after a prefix without positions
     whole: bool = False  # whether these are whole heads of all tokens, if their numbers do not show it
 
@@ -36,17 +37,22 @@ class RotaryPositions(Component):
 
     @property
     def shapes(self) -> str:  # type: ignore[override]  # the angles are as wide as the rotated part
+        if not self.keys:
+            return f"q[B,A,S,D], {self.angles} -> q_rot[B,A,S,D]"
         return f"q[B,A,S,D], k[B,G,S,D], {self.angles} -> q_rot[B,A,S,D], k_rot[B,G,S,D]"
 
     @property
     def about(self) -> str:
         """Return the description, with the rotated part of a head."""
-        turned = "Queries and keys are rotated by their positions, Su et al. 2021 [su2021], eq. 34."
+        what = "Queries and keys" if self.keys else "Queries"
+        turned = f"{what} are rotated by their positions, Su et al. 2021 [su2021], eq. 34."
         part = f" Only the first {text(self.width)} elements rotate, Black et al. 2022 [black2022], section 2.1.1."
-        turned = turned if self.whole or self.width in (D, E / A) else turned + part  # the whole head
+        turned = turned if self.whole or self.width in (D, D_enc, E / A) else turned + part  # the whole head
         return (
             turned if self.whole or self.tokens == S else f"{turned} Only the last {text(self.tokens)} tokens rotate."
         )
 
-    def forward(self, ops: Operations, q: Tensor, k: Tensor, angles: Tensor) -> tuple[Tensor, Tensor]:
-        return ops.rotate("query", q, angles), ops.rotate("key", k, angles)
+    def forward(self, ops: Operations, q: Tensor, *others: Tensor) -> Any:
+        *keys, angles = others
+        turned = ops.rotate("query", q, angles)
+        return (turned, ops.rotate("key", keys[0], angles)) if self.keys else turned

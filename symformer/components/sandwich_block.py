@@ -37,6 +37,18 @@ class SandwichBlock(ResidualBlock):
         }
     )
     factor: str = ""  # the name of the constant factor of the block's output, or ""
+    dropout: str = ""  # the name of the block's dropout on the output of each branch, or ""
+
+    @property
+    def about(self) -> str:
+        """Return the description, which depends on the sublayers."""
+        crossed = len(self.parts) > 2 * len(self.branch)
+        mixers = "self-attention, cross-attention to the encoder" if crossed else "attention"
+        said = f"Each sublayer f, {mixers} and then the feed-forward network, computes ``x + norm(f(norm(x)))``"
+        return f"{said}, Ding et al. 2021 [ding2021]."
+
+    def ended(self, ops: Operations, sublayer: str, y: Tensor) -> Tensor:
+        return ops.dropout(self.dropout, y) if self.dropout else y
 
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
         y = super().forward(ops, x, *context)

@@ -10,7 +10,7 @@ from sympy import Expr
 from ..language.notation.text import text
 from ..language.sizes import Divides
 from ..language.symbols import A, D, E, G
-from ..ledger.facts import Mask, Scale, Tensor
+from ..ledger.facts import ONE, REUSED_KEYS, REUSED_VALUES, Mask, Scale, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from .base import Component, context_signature, inputs_for
@@ -49,6 +49,7 @@ class SelfAttention(Component):
     blocks: bool = False  # whether each token of an image also attends to the later tokens of that image
     prompt: bool = False  # whether each token of a prompt, with its images, also attends to the later ones
     whole: bool = False  # whether the cache contains every token even with a window
+    reused: bool = False  # whether the keys and values are those of an earlier layer with its own
     spread: bool = False  # whether keys and values are copied to every head of their group before they are cached
     positions: RotaryPositions | None = None  # applied to each head of queries and keys
     distances: Component | None = None  # adds a bias that depends on the distance to the scores
@@ -115,11 +116,15 @@ class SelfAttention(Component):
         if self.prompt:
             said += " Each token of a prompt, with its images, also attends to the later ones of the prompt."
         if self.joint_norm or self.head_norm or self.rotated_norm:
-            said += " Queries and keys are normalized, Henry et al. 2020 [henry2020], section 3"
+            what = "Queries are" if self.reused else "Queries and keys are"
+            said += f" {what} normalized, Henry et al. 2020 [henry2020], section 3"
             said += ", all heads together" if self.joint_norm else ", each head separately"
             said += ", after the rotation." if self.rotated_norm else "."
-        if self.value_norm:
+        if self.value_norm and not self.reused:
             said += " So are the values, without a scale."
+        if self.reused:
+            said += " The keys and values are those of the last layer with keys and values of its own whose attention "
+            said += "has the same window, Brandon et al. 2024 [brandon2024]."
         if not self.value:
             said += " There is no value projection: the values are the projected keys, before their norm and rotation."
         if self.output_norm:
@@ -135,12 +140,47 @@ class SelfAttention(Component):
         if self.sinks:
             said += " Each head has a learned sink logit that takes part in the softmax"
             said += ", Xiao et al. 2023 [xiao2023], section 3.3."
-        return " ".join([said, *(part.about for part in (self.positions, self.distances) if part)])
+        turned = replace(self.positions, keys=not self.reused) if self.positions else None
+        return " ".join([said, *(part.about for part in (turned, self.distances) if part)])
 
     def split(self, cut: Cut) -> SelfAttention:
         return replace(self, heads=cut.share(self.heads), kv_heads=cut.share(self.kv_heads))
 
     def forward(self, ops: Operations, x: Tensor, *angles: Tensor) -> Tensor:
+        q, k, v, gates = self.reusing(ops, x, *angles) if self.reused else self.projected(ops, x, *angles)
+        if self.temperature:
+            q = ops.multiply(f"{self.temperature}_product", q, ops.temperatures(self.temperature, q.shape[2]))
+        mask: Mask = "causal" if self.causal else "none"
+        seen: dict[str, Any] = {"window": self.window, "whole": self.whole, "chunked": self.chunked}
+        seen |= {"blocks": self.blocks or self.prompt, "reused": self.reused}
+        scores = ops.scores("scores", q, k, mask, scale=self.scale, capped=self.capped, **seen)
+        if self.own_table:
+            table = DistanceEmbedding(heads=self.heads)
+            angles = (*angles, ops.call(self.own_table, table, ops.index("distances", *scores.shape[2:])))
+        if self.distances is not None:
+            scores = ops.call("distances", self.distances, *inputs_for(self.distances, scores, angles))
+        sinks = ops.parameter("", **{self.sinks: (self.heads,)}) if self.sinks else {}
+        weights = ops.softmax("softmax", scores, self.softmax, sinks)
+        if self.weight_dropout:
+            weights = ops.dropout(self.weight_dropout, weights)
+        # Only a part of each head or of the tokens rotates.
+        apart = self.positions is not None and (*angles[0].shape[1:],) != (x.shape[1], self.head_width)
+        layout = "by head" if apart else ""
+        mixed = ops.weighted_values("mix", weights, v, mask, function=layout, **seen)
+        merged = ops.merge(mixed)
+        if self.output_norm is not None:
+            merged = ops.call(self.merged_norm, self.output_norm, merged)
+        if gates is not None:
+            opened = ops.activation(self.gate, gates, "sigmoid", module=False)
+            merged = ops.multiply(f"{self.gate}_product", merged, opened)
+        if not self.output:
+            return merged
+        width = x.width if self.inner == E else E
+        y = ops.linear(self.output, merged, width, bias=self.output_bias)
+        return ops.dropout(self.output_dropout, y) if self.output_dropout else y
+
+    def projected(self, ops: Operations, x: Tensor, *angles: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Return the queries, keys and values of each head, with their norms and positions, and the gates."""
         value_width = self.head_width if self.value_width is None else self.value_width
         queries, keys, values = (
             self.heads * self.head_width,
@@ -175,36 +215,20 @@ class SelfAttention(Component):
             q, k = ops.call("rotary", self.positions, q, k, *angles)
         if self.rotated_norm is not None:
             q, k = ops.call(self.query_norm, self.rotated_norm, q), ops.call(self.key_norm, self.rotated_norm, k)
-        if self.temperature:
-            q = ops.multiply(f"{self.temperature}_product", q, ops.temperatures(self.temperature, q.shape[2]))
-        mask: Mask = "causal" if self.causal else "none"
-        seen: dict[str, Any] = {"window": self.window, "whole": self.whole, "chunked": self.chunked}
-        seen["blocks"] = self.blocks or self.prompt
-        scores = ops.scores("scores", q, k, mask, scale=self.scale, capped=self.capped, **seen)
-        if self.own_table:
-            table = DistanceEmbedding(heads=self.heads)
-            angles = (*angles, ops.call(self.own_table, table, ops.index("distances", *scores.shape[2:])))
-        if self.distances is not None:
-            scores = ops.call("distances", self.distances, *inputs_for(self.distances, scores, angles))
-        sinks = ops.parameter("", **{self.sinks: (self.heads,)}) if self.sinks else {}
-        weights = ops.softmax("softmax", scores, self.softmax, sinks)
-        if self.weight_dropout:
-            weights = ops.dropout(self.weight_dropout, weights)
-        # Only a part of each head or of the tokens rotates.
-        apart = self.positions is not None and (*angles[0].shape[1:],) != (x.shape[1], self.head_width)
-        layout = "by head" if apart else ""
-        mixed = ops.weighted_values("mix", weights, v, mask, function=layout, **seen)
-        merged = ops.merge(mixed)
-        if self.output_norm is not None:
-            merged = ops.call(self.merged_norm, self.output_norm, merged)
-        if gates is not None:
-            opened = ops.activation(self.gate, gates, "sigmoid", module=False)
-            merged = ops.multiply(f"{self.gate}_product", merged, opened)
-        if not self.output:
-            return merged
-        width = x.width if self.inner == E else E
-        y = ops.linear(self.output, merged, width, bias=self.output_bias)
-        return ops.dropout(self.output_dropout, y) if self.output_dropout else y
+        return q, k, v, gates
+
+    def reusing(self, ops: Operations, x: Tensor, *angles: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Return the queries of each head, with norm and positions, and the keys and values of an earlier layer."""
+        q = ops.heads(
+            ops.linear(self.query, x, self.heads * self.head_width, bias=self.bias), self.heads, self.head_width
+        )
+        if self.head_norm is not None:
+            q = ops.call(self.query_norm, self.head_norm, q)
+        if self.positions is not None:
+            q = ops.call("rotary", replace(self.positions, keys=False), q, *angles)
+        shape = (x.shape[0], self.kv_heads, q.shape[2], self.head_width)
+        k, v = (replace(ops.index(name, *shape), grad=ONE) for name in (REUSED_KEYS, REUSED_VALUES))
+        return q, k, v, None
 
     def adapted(self, ops: Operations, letter: str, x: Tensor, y: Tensor) -> Tensor:
         """Return queries, keys or values y of x, with the output of their adapter added if they have one."""

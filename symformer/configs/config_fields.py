@@ -137,6 +137,30 @@ class MultipleField(Derived):
         return evaluate(number / self.of, numbers, self.names[0])
 
 
+@dataclass(frozen=True)
+class HalvedField(Derived):
+    """The config field of a size that is half of it, rounded down, such as the width of RecurrentGemma's MLP.
+
+    >>> from symformer.language.symbols import H
+    >>> HalvedField(("intermediate_size",), 7680).taken(H, {"intermediate_size": 15}, {})
+    7
+    """
+
+    @property
+    def rule(self) -> str:
+        return "half, rounded down"
+
+    def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
+        """Return the number. Raises UnreadError if it is 0."""
+        whole = int(self.read(size, config))
+        if whole < 2:
+            raise UnreadError(f"{self.names[0]!r} is {whole} in the config; half of it, rounded down, is 0")
+        return whole // 2
+
+    def written(self, number: int, numbers: Mapping[Symbol, int]) -> int:
+        return 2 * number
+
+
 @dataclass(frozen=True, kw_only=True)
 class FractionField(Derived):
     """The config field of a size that is a fraction of another, such as the rotary dimensions of a head."""

@@ -70,6 +70,7 @@ class Fields:
     # A section -> the fields that the class uses if the section is null or missing, if they differ from its defaults.
     filled: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     language: str = ""  # the section of the language model, with its rotary embeddings and its layer kinds
+    turned: tuple[str, ...] = ()  # the sections with rotary embeddings, if there are several
 
     def within(self, section: str) -> Fields:
         """Return these fields as a section of the config of a larger model, which has its own types and classes.
@@ -256,7 +257,7 @@ class Fields:
                         f"{name!r} is {format_value(value)} in the config; it should be an object or null"
                     )
                 self.nested[name]._hold(value or {})
-            elif self.rotary and name in map(self._inside, ROTARY):
+            elif self.rotary and name in self.rotary_fields:
                 self._hold_rotary(name, value)
             elif path not in self.known:
                 raise UnreadError(
@@ -313,6 +314,12 @@ class Fields:
     def _everywhere(self, known: Mapping[str, Any]) -> dict[str, Any]:
         """Return rules for fields of every config, extended to the same fields in each section of this config."""
         return {**known, **{f"{section}.{name}": each for section in self.sections for name, each in known.items()}}
+
+    @cached_property
+    def rotary_fields(self) -> frozenset[str]:
+        """Return the paths of the fields of rotary embeddings."""
+        paths = [f"{section}.{name}" for section in self.turned for name in ROTARY]
+        return frozenset(paths or map(self._inside, ROTARY))
 
     def _inside(self, name: str) -> str:
         """Return the path of a field of the language model."""

@@ -122,6 +122,16 @@ class Layers:
         """Return the field for the layers of a kind, the entries that are counted if it is a list, or else a rule."""
         return self.name, kind, ""
 
+    @property
+    def places_of_kinds(self) -> Mapping[Symbol, tuple[str, str, str]]:
+        """Return the field, the entries and the rule of each number of layers."""
+        return {size: self.place_of(kind) for kind, size in self.sizes.items()}
+
+    @property
+    def depths(self) -> Mapping[Symbol, str]:
+        """Return the field of each total number of layers."""
+        return {L: self.depth.names[0]}
+
     def listed(self, config: Config) -> Any:
         """Return the kind of every layer, or None if the pattern applies."""
         listed = config.get(self.name)

@@ -33,20 +33,36 @@ from ..language.notation.display_tree import (
 from ..language.notation.text import text
 from ..ledger.facts import (
     ATTENDING,
+    AVERAGED,
+    BACK,
     CARRYING,
+    COMPRESSED,
+    COPIES,
     EARLIER,
     ENDS,
     FIRST_VALUES,
+    GAUSSIAN_TOP_K,
     GENERAL,
+    GROUPED,
     INTERPOLATED,
+    JOINED_STREAMS,
     LISTED,
+    MAGNITUDE,
+    OTHER_STREAMS,
+    OVERLAPPING,
     PLACED,
     POOLED,
     RESAMPLED,
     REST,
+    REUSED_KEYS,
+    REUSED_VALUES,
     ROTARY,
+    ROW,
     SCATTERED,
     SHIFTED,
+    STREAM,
+    STREAMS,
+    SUBTRACTED,
     SUMMED,
     UNWINDOWED,
     WEIGHT_NORM,
@@ -65,6 +81,7 @@ _ROLES = {  # the usual names of the inputs of an operation
     OperationKind.MIX: ("", "v"),
     OperationKind.SCAN: ("u", "Δ", "b", "c"),
     OperationKind.DELTA_RULE: ("q", "k", "v", "Δ", "b"),
+    OperationKind.RECURRENCE: ("u",),
     OperationKind.COMBINE: ("", "w"),
 }
 _GENERAL_ROLES = ("r", "k", "v", "d", "u", "a")  # of the inputs of a generalized delta rule
@@ -77,9 +94,11 @@ _THROUGH = (
     OperationKind.JOIN,
 )  # keep a role
 _FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # names for tensors without a usual name
+_ANGLES = TensorName("θ")  # rotary angles
 _FIXED = {"slopes": "β", "temperatures": "τ"}  # tables without weights, by their function
 _TABLES = {
     "tokens": "t",
+    "layers": "t",
     "positions": "i",
     "segments": "s",
     "distances": "d",
@@ -247,7 +266,7 @@ class _Computing:
         last = kinds[-1].loop
         if scope.mixture is None or scope is not kinds[0] or scope.loop is None or last is None:
             return
-        name = scope.mixture.path.removesuffix(".*").rpartition(".")[2]
+        name = scope.mixture.name.removesuffix(".*")
         self._run(name, scope.loop[0], last[2], self._of_kinds(kinds), scope.mixture.total)
 
     def _of_kinds(self, kinds: Sequence[Scope]) -> list[Tree]:
@@ -287,13 +306,18 @@ class _Computing:
         self.named[id(after.root)] = TensorName(letter, index=tree(count))
 
     def _beside(self, x: Tensor) -> Tree:
-        """Return the name of another input of every layer; adds a line for it if necessary."""
-        shown = self._shown(x)
-        if isinstance(shown, TensorName):
-            return shown
-        self.named[id(x.root)] = name = self._fresh("β" if len(x.shape) == 4 else "m")
-        self.found.append(Assignment(name, shown, _shape(x)))
-        return name
+        """Return the name of another input of every layer; adds a line for it if necessary.
+
+        If each layer has its own part of it, the name has the index of the layer.
+        """
+        shown, own = self._shown(x), len(x.shape) < len(x.root.shape)
+        if shown == _ANGLES and id(x.root) not in self.named:  # two stacks may have different angles
+            self.named[id(x.root)] = shown = self._fresh(_ANGLES.letter)
+        if not isinstance(shown, TensorName):
+            self.named[id(x.root)] = name = self._fresh("β" if len(x.shape) == 4 else "m")
+            self.found.append(Assignment(name, shown, _shape(x.root if own else x)))
+            shown = name
+        return replace(shown, index=_THIS) if own else shown
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -348,7 +372,7 @@ class _Computing:
             self.named[id(x)] = name = self._of_each_expert(name) if self._by_expert(x) else name
             uses = self.uses[id(x)]
             shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
-            shape = x.shape if self._slides(uses[0][0]) else shape
+            shape = x.shape if self._slides(uses[0][0]) or _apart(uses[0][0], uses[0][2]) else shape
             self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
             return
         names: list[Tree] = []
@@ -394,6 +418,8 @@ class _Computing:
         if self._routed(x):
             return "w", False
         for item, position, view in self.uses.get(id(x), []):
+            if _apart(item, view):
+                return "ε", False
             piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
@@ -412,7 +438,10 @@ class _Computing:
         if wanted:
             free = [TensorName(wanted), *(TensorName(wanted, index=Number(number)) for number in range(1, 99))]
             return next(name for name in free[partly:] if (wanted, name.index) not in taken)
-        letters = (letter for letter in _FREE if all(letter != other for other, _ in taken))
+        inputs = list({id(x.root): x.root for x in read_by(self.scope)}.values())
+        beside = any(len(x.shape) == 3 and x.shape[0] != 2 for x in inputs[1:])  # the output of an encoder is m
+        used = {letter for letter, _ in taken} | ({"m"} if beside else set())
+        letters = (letter for letter in _FREE if letter not in used)
         return next((TensorName(letter) for letter in letters), None) or self._fresh(_FREE[0])
 
     # -- operations --------------------------------------------------------------------------------------------------
@@ -444,8 +473,9 @@ class _Computing:
             return _TABLES[table]
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
-        if x.name.rpartition(".")[2] == FIRST_VALUES:
-            return "ν"
+        known = {FIRST_VALUES: "ν", REUSED_KEYS: "k", REUSED_VALUES: "v"}
+        if own := known.get(x.name.rpartition(".")[2]):
+            return own
         if any(each.function == SCATTERED and each.inputs[1].root is x for each in entries_of(self.scope)):
             return "m"  # the tokens of images
         first = next((each.root for each in read_by(self.scope)), None)
@@ -470,7 +500,9 @@ class _Computing:
         name = scope.name.removesuffix(".*")
         words = name.split(".")
         first, last = words[0], words[-1]
-        others = [item.name.removesuffix(".*") for item in self.items if isinstance(item, Scope) and item is not scope]
+        scopes = [item for item in self.items if isinstance(item, Scope) and item is not scope]
+        mixed = [each.mixture.name for each in scopes if each.mixture and each.mixture is not scope.mixture]
+        others = [each.removesuffix(".*") for each in (*(each.name for each in scopes), *mixed)]
         if all(other.rpartition(".")[2] != last for other in others):
             return last
         return f"{first}…{last}" if len(name) > _NAME and len(words) > 2 else name
@@ -486,13 +518,15 @@ class _Computing:
             row = Sum((index, tree(entry.skipped))) if entry.skipped != 0 else index
             return Indexed(self._weight(entry, "W"), row)
         if kind is OperationKind.POSITIONS and not entry.inputs:
-            return TensorName("θ" if entry.function in ROTARY else _FIXED.get(entry.function, "p"))
+            return _ANGLES if entry.function in ROTARY else TensorName(_FIXED.get(entry.function, "p"))
         first, *rest = [self._shown(x) for x in entry.inputs]
         match kind:
             case OperationKind.DROPOUT:
                 return first
             case OperationKind.POSITIONS:
                 return Applied("waves", (first,))
+            case OperationKind.LINEAR if entry.function == GROUPED:
+                return Applied("by_group", (first, self._weight(entry, "W")))
             case OperationKind.LINEAR | OperationKind.EXPERTS:
                 return _capped(entry, self._affine(entry, Product((first, Transposed(self._weight(entry, "W"))))))
             case OperationKind.SCORES:
@@ -504,7 +538,8 @@ class _Computing:
                     keys = "blocks"
                 below: Tree | None = Word(keys) if keys else None
                 if scores is not None and scores.window is not None:
-                    below = Applied("chunk" if scores.chunked else keys or "near", (tree(scores.window),))
+                    sizes = [scores.window, *([] if scores.compressed is None else [scores.compressed])]
+                    below = Applied("chunk" if scores.chunked else keys or "near", tuple(map(tree, sizes)))
                 if entry.shared:
                     first = Listed((first, _vector(entry.shared[0])))
                 return Applied("softmax", (first,), below)
@@ -514,18 +549,32 @@ class _Computing:
                 return self._norm(entry, first)
             case OperationKind.ACTIVATION:
                 return _activated(entry.function, first, *map(_vector, entry.shared))
+            case OperationKind.MULTIPLY if entry.function == STREAMS:
+                return Applied("expand", (first, *rest))
             case OperationKind.MULTIPLY:
                 if len(rest) == 1 and self._routed(entry.inputs[1]):
                     return Product((_of_expert(rest[0]), first))
                 if self._routed(entry.inputs[0]) and isinstance(rest[0], TensorName):  # a number for each expert
                     return Pointwise((first, replace(rest[0], index=_EXPERT)))
                 return _multiplied(entry, first, rest)
+            case OperationKind.ADD if entry.function == SUBTRACTED:
+                return Sum((first, Minus(rest[0])))
             case OperationKind.ADD if entry.function == INTERPOLATED:
                 return Applied("lerp", (first, *rest))
+            case OperationKind.ADD if entry.function == COMPRESSED:
+                return Applied("add_last", (first, *rest))
             case OperationKind.ADD:
                 return Sum(tuple(term for each in (first, *rest) for term in _terms(each)))
+            case OperationKind.ROTATE if entry.compressed is not None:
+                return Applied("rotate", (first,), tree(entry.compressed))
             case OperationKind.ROTATE:
-                return Applied("rotate", (first, *rest))
+                return Applied("unrotate" if entry.function == BACK else "rotate", (first, *rest))
+            case OperationKind.JOIN if entry.function == ROW:
+                return Applied("row", (first,))
+            case OperationKind.JOIN if entry.function == COPIES:
+                return Applied("copies", (first,), tree(entry.output.shape[2]))
+            case OperationKind.JOIN if entry.function == JOINED_STREAMS:
+                return Applied("streams", (first, *rest))
             case OperationKind.JOIN if entry.function == SCATTERED:
                 return Applied("insert", (first, *rest))
             case OperationKind.JOIN if entry.function == WINDOWS:
@@ -547,6 +596,8 @@ class _Computing:
                 return Applied("listed", (first,))
             case OperationKind.SELECT if entry.function == PLACED:
                 return Applied("images", (first,))
+            case OperationKind.SELECT if entry.function in (STREAM, OTHER_STREAMS):
+                return Applied("first" if entry.function == STREAM else "others", (first,), Word("stream"))
             case OperationKind.SELECT if entry.function in ENDS:
                 return Applied(entry.function, (first,), tree(entry.output.shape[1]))
             case OperationKind.SELECT:
@@ -556,18 +607,32 @@ class _Computing:
                 return Applied(name, (first,))
             case OperationKind.ROUTE:
                 return Applied("route", (first,), tree(entry.output.width))
+            case OperationKind.COMBINE if entry.function == STREAMS:
+                return Applied("collapse", (first, *rest))
             case OperationKind.COMBINE if entry.function == SUMMED:
                 return Applied("sum", (first,))
             case OperationKind.COMBINE if entry.function == RESAMPLED:
                 return Applied("interpolate", (first,))
+            case OperationKind.COMBINE if entry.function == MAGNITUDE:
+                return Applied("magnitude", (first,))
+            case OperationKind.COMBINE if entry.function == AVERAGED:
+                return Applied("mean", (first,), Word("stream"))
             case OperationKind.COMBINE if entry.function == POOLED:
                 return Applied("pool", (first,))
             case OperationKind.COMBINE:
                 return Total(_EXPERT, Product((_of_expert(rest[0]), first)) if rest else first)
+            case OperationKind.MATCH if entry.function == "" and len(entry.output.shape) == 4:
+                return Applied("mix", (first, *rest), Word("stream"))
+            case OperationKind.MATCH if entry.function == STREAMS:
+                return Applied("mix", (*rest, first))
+            case OperationKind.COMPRESS:
+                name = "compress_two" if entry.function == OVERLAPPING else "compress"
+                return Applied(name, (first, *rest, *map(_vector, entry.shared)), tree(entry.compressed or Integer(1)))
             case OperationKind.MATCH | OperationKind.PRODUCT:
                 return Product((first, Transposed(rest[0])))
             case OperationKind.CHOOSE:
-                return Applied("choose", (first, *rest), None if entry.chosen is None else tree(entry.chosen))
+                name = "choose" if entry.compressed is None else "choose_group"
+                return Applied(name, (first, *rest), None if entry.chosen is None else tree(entry.chosen))
             case OperationKind.CONVOLUTION:
                 return self._affine(entry, Applied("conv", (self._kernel(entry), first)))
             case OperationKind.SCAN:
@@ -576,7 +641,19 @@ class _Computing:
                 return Applied("wkv", (first, *rest))
             case OperationKind.DELTA_RULE:
                 return self._delta_rule(entry, first, rest)
+            case OperationKind.RECURRENCE:
+                gates = (self._gate(entry, first, name) for name in ("recurrent_gate", "input_gate"))
+                return Applied("lru", (first, *gates, TensorName("w", "recurrent_param")))
         raise _UnknownError
+
+    def _gate(self, entry: Entry, u: Tree, name: str) -> TensorName:
+        """Return a gate of a recurrence, with a line for it: one matrix and one row of biases for each head."""
+        if (entry.path, name) not in self.named:
+            self.named[entry.path, name] = gate = self._fresh()
+            batch, heads, length, width = entry.output.shape
+            shown = Applied("σ", (Applied("blockdiag", (u, TensorName("W", name), TensorName("b", name))),))
+            self.found.append(Assignment(gate, shown, Listed(tuple(map(tree, (batch, length, heads * width))))))
+        return self.named[entry.path, name]
 
     def _scores_of(self, entry: Entry) -> Entry | None:
         """Return the scores that a softmax reads, looking through operations between the two.
@@ -614,7 +691,9 @@ class _Computing:
         return Pointwise((_vector(lengths), FractionNode(weight, Applied("length", (weight,), Word("kernel")))))
 
     def _norm(self, entry: Entry, x: Tree) -> Tree:
-        stored = {weight.path.rpartition(".")[2] for weight in entry.weights}
+        stored = {weight.path.rpartition(".")[2] for weight in (*entry.weights, *entry.shared)}
+        if entry.function == GAUSSIAN_TOP_K:
+            return Applied("gaussian_topk", (x,))
         if entry.function not in _NORMS:
             raise _UnknownError
         about, divided = _NORMS[entry.function]
@@ -624,7 +703,8 @@ class _Computing:
         mean = Applied("mean", (x,), which)
         shown: Tree = FractionNode(Sum((x, Minus(mean))) if about else x, Applied(divided, (x,), which))
         own = entry.path.rpartition(".")[2]
-        below = "" if own == self.scope.name.rpartition(".")[2] or not self.scope.name else own
+        alone = not self.scope.name and len({_module(each.path) for each in weights_of(self.scope)}) < 2
+        below = "" if own == self.scope.name.rpartition(".")[2] or alone else own
         if "weight" in stored:
             w = TensorName("w", below)
             shown = Pointwise((shown, Sum((Number(1), w)) if entry.function.endswith("_offset") else w))
@@ -635,7 +715,12 @@ class _Computing:
         every_axis = sorted((*entry.weights, *entry.shared), key=lambda weight: -len(weight.shape))
         own = every_axis[-1:] if letter == "b" else every_axis[:1]
         module, called = _module(own[0].path) if own else ("", "")
-        every = {_module(each.path) for item in self.items if isinstance(item, Entry) for each in item.weights}
+        entries = [item for item in self.items if isinstance(item, Entry)]
+        tied = own and own[0] in entry.shared  # such as the head's matrix, which any module may store
+        every = {
+            _module(each.path)
+            for each in (weights_of(self.scope) if tied else [each for item in entries for each in item.weights])
+        }
         if any(other != module and name == called for other, name in every):  # such as two adapters: qualify the name
             called = ".".join(module.split(".")[-2:])
         which = _EXPERT if entry.kind is OperationKind.EXPERTS else None
@@ -644,6 +729,11 @@ class _Computing:
                 self._called(entry.output)[0] or entry.path.rpartition(".")[2]
             )  # rows of a larger matrix
         return TensorName(letter, called.removesuffix("*"), which)
+
+
+def _apart(item: Item, view: Tensor) -> bool:
+    """Return True if each of several layers reads its own part of a tensor."""
+    return isinstance(item, Scope) and item.loop is not None and len(view.shape) < len(view.root.shape)
 
 
 def _decay(entry: Entry, step: Tree) -> tuple[Tree, Tree, tuple[Tree, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..ledger.facts import Entry, Ledger, Scope, Tensor, Weight
+from ..ledger.facts import REUSED_KEYS, REUSED_VALUES, Entry, Ledger, Scope, Tensor, Weight
 
 Item = Entry | Scope
 
@@ -30,12 +30,15 @@ def scopes_of(part: object, path: str, ledger: Ledger, placed: bool = False) -> 
     if not kinds:
         scope = scope_of(part, path, ledger, placed)
         return [(path, scope)] if scope else []
-    every = dict(scopes_in(ledger.apart.root, ""))
-    found = []
+    every: dict[str, Scope] = {}
+    for where, scope in scopes_in(ledger.apart.root, ""):  # parts without a name have the path of the part around them
+        if where not in every or type(every[where].part) is not type(part):
+            every[where] = scope
+    found: list[tuple[str, Scope]] = []
     for kind in kinds:
-        shared = kind.mixture.path if kind.mixture else ""
-        own = shared.removesuffix(shared.rpartition(".")[0].rpartition(".")[2] + ".*") + kind.name
-        where = own + path.removeprefix(shared)
+        if kind.mixture is None:
+            continue
+        where = ".".join(filter(None, (kind.mixture.above, kind.name))) + path.removeprefix(kind.mixture.path)
         found += [(where, every[where])] if where in every else []
     return found
 
@@ -87,7 +90,10 @@ def given_by(item: Item) -> Tensor:
 
 
 def read_by(item: Item) -> list[Tensor]:
-    """Return the inputs of an operation or a part, in order; repeated layers in it count by the first layer's input."""
+    """Return the inputs of an operation or a part, in order; repeated layers in it count by the first layer's input.
+
+    The keys and values of an earlier layer are inputs of operations only.
+    """
     if isinstance(item, Entry):
         return list(item.inputs)
     own = {id(entry.output) for entry in entries_of(item)}
@@ -95,7 +101,8 @@ def read_by(item: Item) -> list[Tensor]:
     stored = {weight.path for weight in weights_of(item)}
     read: dict[object, Tensor] = {}
     for x in _inputs(item):
-        if id(x.root) not in own and x.root.name not in stored:
+        reused = isinstance(item, Scope) and x.root.name.rpartition(".")[2] in (REUSED_KEYS, REUSED_VALUES)
+        if id(x.root) not in own and x.root.name not in stored and not reused:
             piece = piece_of(x)
             read.setdefault((id(x.root), piece and piece.place), x)
     return list(read.values())

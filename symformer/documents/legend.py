@@ -85,6 +85,8 @@ def _of(shown: Tree, own: Iterable[TensorName]) -> Iterator[str]:
             yield _softmax(below)
         case Applied("softmax", _, below):
             yield _softmax(below)
+        case Applied("rotate", (_,), _):
+            yield "rotate entries"
         case Applied(function, _, below):
             yield f"{function}_{below.word}" if isinstance(below, Word) else function
         case Listed(_, rows):
@@ -99,7 +101,7 @@ def _of(shown: Tree, own: Iterable[TensorName]) -> Iterator[str]:
 
 def _softmax(below: Tree | None) -> str:
     if isinstance(below, Applied):
-        return f"softmax {below.function} within"
+        return f"softmax {below.function} {'with groups' if below.arguments[1:] else 'within'}"
     return f"softmax {below.word}" if isinstance(below, Word) else "softmax"
 
 
@@ -135,6 +137,14 @@ def _times(*factors: Tree) -> Math:
 _SQUARE = Power(_X, 2)
 _DECAYED = Pointwise((_word("exp", Product((_at("Δ"), _A))), _at("h", Sum((_T, Minus(Number(1)))))))
 _TAKEN = Product((_at("Δ"), _at("u"), Transposed(_at("b"))))
+_LRU_DECAY = _word("exp", Minus(Product((Number(8), _at("r"), _word("softplus", _W)))))
+_LRU_INPUT = Pointwise((_at("c"), _at("u")))
+_LRU_STATE = Sum(
+    (
+        Pointwise((_at("d"), _at("h", Sum((_T, Minus(Number(1))))))),
+        Pointwise((Root(Sum((Number(1), Minus(Power(_at("d"), 2))))), _at("c"), _at("u"))),
+    )
+)
 _HALF = FractionNode(Number(1), Number(2))
 _GROWTH = Sum((_word("exp"), Minus(Number(1)), Minus(_X)))
 _RETURNED = Product((_at("k"), _at("r")))
@@ -169,6 +179,9 @@ ROWS = (
         ["for each query, 0 for the keys that an earlier layer has chosen, and minus infinity for all other keys"],
     ),
     LegendEntry("ν", TensorName("ν"), ["the values ", Math(TensorName("v")), " of the first layer"]),
+    LegendEntry("k", TensorName("k"), ["the keys of an earlier layer with the same window"]),
+    LegendEntry("v", TensorName("v"), ["the values of an earlier layer with the same window"]),
+    LegendEntry("ε_n", _at("ε", _N), ["the part of ", Math(TensorName("ε")), " that belongs to layer ", Math(_N)]),
     LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
     LegendEntry("τ", TensorName("τ"), ["a factor for each query, which grows with the logarithm of its position"]),
     LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
@@ -231,6 +244,24 @@ ROWS = (
         ["the softmax of the scores ", Math(_SCORES), " over the last ", Math(_N), " keys up to the query's position"],
     ),
     LegendEntry(
+        "softmax causal with groups",
+        _word("softmax", _SCORES, below=Applied("causal", (_N, TensorName("m")))),
+        [
+            *(
+                "the softmax of the scores ",
+                Math(_SCORES),
+                " over the last ",
+                Math(_N),
+                " keys up to the query's position ",
+            ),
+            *(
+                "and over the keys of all groups of ",
+                Math(TensorName("m")),
+                " tokens that are complete at this position",
+            ),
+        ],
+    ),
+    LegendEntry(
         "softmax blocks",
         _word("softmax", _SCORES, below=Word("blocks")),
         ["the softmax of the scores ", Math(_SCORES), " over the keys up to the query's position", _BLOCK],
@@ -275,6 +306,93 @@ ROWS = (
             "; elements without an angle are unchanged; the class determines the pairs",
         ],
     ),
+    LegendEntry(
+        "rotate entries",
+        _word("rotate", _X, below=TensorName("m")),
+        [
+            *(
+                Math(_X),
+                ", with one row for each group of ",
+                Math(TensorName("m")),
+                " tokens, rotated by the angles of ",
+            ),
+            "the first token of each group",
+        ],
+    ),
+    LegendEntry("unrotate", _word("unrotate", _X, _THETA), ["the inverse of ", Math(_word("rotate", _X, _THETA))]),
+    LegendEntry(
+        "compress",
+        _word("compress", _X, TensorName("g"), _W, below=TensorName("m")),
+        [
+            *("for each complete group of ", Math(TensorName("m")), " tokens, the sum of their rows of ", Math(_X)),
+            *(", weighted, for each element, by the softmax over the group of ", Math(Sum((TensorName("g"), _W)))),
+        ],
+    ),
+    LegendEntry(
+        "compress_two",
+        _word("compress_two", _X, TensorName("g"), _W, below=TensorName("m")),
+        [
+            *(
+                "for each complete group of ",
+                Math(TensorName("m")),
+                " tokens, such a sum over this group and the preceding ",
+            ),
+            *(
+                "one: the second half of the elements of the rows of ",
+                Math(_X),
+                " in this group, and the first half in the ",
+            ),
+            "preceding one",
+        ],
+    ),
+    LegendEntry(
+        "by_group",
+        _word("by_group", _X, TensorName("W")),
+        [
+            *(
+                "the elements of ",
+                Math(_X),
+                " in equal groups, each multiplied by a matrix of its own, whose rows are part ",
+            ),
+            *("of ", Math(TensorName("W"))),
+        ],
+    ),
+    LegendEntry(
+        "copies", _word("copies", _X, below=_N), [Math(_N), " copies of each token, one for each residual stream"]
+    ),
+    LegendEntry("row", _word("row"), ["the residual streams of each token side by side"]),
+    LegendEntry(
+        "collapse",
+        _word("collapse", _X, _W),
+        ["the sum of the residual streams of ", Math(_X), " with weights ", Math(_W)],
+    ),
+    LegendEntry(
+        "expand", _word("expand", _X, _W), [Math(_X), " times the weight of each residual stream in ", Math(_W)]
+    ),
+    LegendEntry(
+        "mix",
+        _word("mix", _X, _W),
+        ["for each token, the residual streams of ", Math(_X), " multiplied by the transposed matrix in ", Math(_W)],
+    ),
+    LegendEntry(
+        "stream_gates",
+        _word("stream_gates", _X, _A, _B),
+        [Math(_word("σ", Sum((Pointwise((_A, _X)), _B)))), ", plus a small constant"],
+    ),
+    LegendEntry(
+        "stream_weights",
+        _word("stream_weights", _X, _A, _B),
+        [
+            *(
+                "three results, each with its own number in ",
+                Math(_A),
+                ". The first has the weights of the streams in ",
+            ),
+            *("a sublayer's input, ", Math(_word("stream_gates", _X, _A, _B)), ". The second has the weights of the "),
+            "sublayer's output, twice the sigmoid. The third is a matrix: the softmax of each row, after which rows ",
+            "and columns are divided by their sums in turn",
+        ],
+    ),
     LegendEntry("waves", _word("waves"), ["sines and cosines of ", Math(_X), ", at fixed frequencies"]),
     LegendEntry("shift", _word("shift", _SCORES), ["the scores per distance, each moved to the key at that distance"]),
     LegendEntry("cap", _word("cap"), [_times(_ALPHA, _word("tanh", FractionNode(_X, _ALPHA)))]),
@@ -313,6 +431,30 @@ ROWS = (
     ),
     LegendEntry("previous", _word("previous"), [Math(_X), " at the preceding position, and zeros at the first one"]),
     LegendEntry("sum", _word("sum"), ["the sum over the last axis"]),
+    LegendEntry(
+        "magnitude", _word("magnitude"), ["the square root of the mean of ", Math(_SQUARE), " over the last axis"]
+    ),
+    LegendEntry(
+        "gaussian_topk",
+        _word("gaussian_topk"),
+        [
+            *("in some layers, the larger of 0 and ", Math(_X), " minus a threshold: the mean plus a multiple of the "),
+            *("standard deviation of ", Math(_X), " over the last axis; in the others, ", Math(_X)),
+        ],
+    ),
+    LegendEntry("first_stream", _word("first", below=Word("stream")), ["the first of several residual streams"]),
+    LegendEntry("others_stream", _word("others", below=Word("stream")), ["all residual streams but the first"]),
+    LegendEntry(
+        "mix_stream",
+        _word("mix", _X, _A, below=Word("stream")),
+        ["for each token and each row of ", Math(_A), ", the sum of the residual streams ", Math(_X), " times the row"],
+    ),
+    LegendEntry("mean_stream", _word("mean", below=Word("stream")), ["the mean of several residual streams"]),
+    LegendEntry(
+        "streams",
+        _word("streams", _X, _A),
+        ["the residual stream ", Math(_X), " before the streams ", Math(_A), ", as one tensor with an axis for them"],
+    ),
     LegendEntry("first", _word("first"), ["the first positions of each sequence; their number is the subscript"]),
     LegendEntry("last", _word("last"), ["the last positions of each sequence; their number is the subscript"]),
     LegendEntry("rest", _word("rest"), ["every position but the first, which is the class token"]),
@@ -369,6 +511,23 @@ ROWS = (
         ],
     ),
     LegendEntry(
+        "lru",
+        _word("lru", *map(TensorName, "urcw")),
+        [
+            *("per channel, token by token, from a zero state: ", Math(_at("d")), " = ", Math(_LRU_DECAY)),
+            *(" is the decay, and ", Math(_at("h")), " = ", Math(_LRU_STATE), " is the state and the output; for the "),
+            *("first token, ", Math(_at("h")), " = ", Math(_LRU_INPUT)),
+        ],
+    ),
+    LegendEntry(
+        "blockdiag",
+        _word("blockdiag", _X, TensorName("W"), _B),
+        [
+            *(Math(_X), " is split along its last axis into a piece for each matrix in ", Math(TensorName("W"))),
+            *("; each piece is multiplied by its matrix, and its row of ", Math(_B), " is added"),
+        ],
+    ),
+    LegendEntry(
         "route",
         _word("route", _X, below=TensorName("k")),
         [
@@ -392,6 +551,29 @@ ROWS = (
             ),
             *("the largest sum over heads of the weights ", Math(TensorName("w")), " times the scores ", Math(_X)),
             ", and minus infinity for all other keys",
+        ],
+    ),
+    LegendEntry(
+        "choose_group",
+        _word("choose_group", _X, TensorName("w"), below=TensorName("k")),
+        [
+            *(
+                "for each query, 0 for the ",
+                Math(TensorName("k")),
+                " keys of groups of tokens, among the groups that are ",
+            ),
+            *("complete, with the largest sum over heads of the weights ", Math(TensorName("w")), " times the scores "),
+            *(Math(_X), ", and minus infinity for all other keys"),
+        ],
+    ),
+    LegendEntry(
+        "add_last",
+        _word("add_last", _SCORES, TensorName("m")),
+        [
+            Math(_SCORES),
+            ", with ",
+            Math(TensorName("m")),
+            " added to the scores of the last keys, which stand for groups",
         ],
     ),
     LegendEntry(

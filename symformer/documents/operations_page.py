@@ -11,7 +11,28 @@ from sympy import Expr, Integer
 
 from ..components import Component
 from ..language.errors import RuleError
-from ..language.symbols import A, B, D, E, H, K, K_conv, K_idx, M, S, V, X, Z, Z_patch, Z_pool, Z_win
+from ..language.symbols import (
+    A,
+    B,
+    C_hca,
+    D,
+    E,
+    G_out,
+    H,
+    K,
+    K_conv,
+    K_idx,
+    M,
+    N_hc,
+    R_out,
+    S,
+    V,
+    X,
+    Z,
+    Z_patch,
+    Z_pool,
+    Z_win,
+)
 from ..ledger.facts import ONE, Entry, OperationKind
 from ..ledger.operations import Operations
 from . import pages
@@ -22,6 +43,7 @@ STRUCTURE = (
     "call_shared",
     "detached",
     "repeat",
+    "side_by_side",
     "mix_layers",
     "run",
     "encoder",
@@ -66,6 +88,9 @@ EXAMPLES: Mapping[str, Example] = {
     "causal_depthwise_convolution": Example(
         "x[B,E,S] -> y[B,E,S]", lambda ops, x: ops.causal_depthwise_convolution("conv1d", x, K_conv)
     ),
+    "grouped_linear": Example(
+        "x[B,S,A*D] -> y[B,S,G_out*R_out]", lambda ops, x: ops.grouped_linear("out", x, G_out, R_out)
+    ),
     "experts": Example("x[B,S,E], chosen[B,S,K] -> y[B,S,K,M]", lambda ops, x, c: ops.experts("up", x, c, X, M)),
     "parameter": Example("x[B,S,E] -> x[B,S,E]", _parameter),
     "learned": Example("x[B,S,E] -> y[1,1,E]", lambda ops, x: ops.learned("class_token", ONE, ONE, E)),
@@ -73,6 +98,8 @@ EXAMPLES: Mapping[str, Example] = {
     "activation": Example("x[B,S,H] -> y[B,S,H]", lambda ops, x: ops.activation("act", x, "gelu")),
     "dropout": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.dropout("drop", x)),
     "add": Example("x[B,S,E], y[B,S,E] -> z[B,S,E]", lambda ops, x, y: ops.add("sum", x, y)),
+    "subtract": Example("x[B,S,E], y[B,S,E] -> z[B,S,E]", lambda ops, x, y: ops.subtract("difference", x, y)),
+    "magnitude": Example("x[B,S,E] -> y[B,S,1]", lambda ops, x: ops.magnitude("magnitude", x)),
     "interpolate": Example(
         "x[B,S,E], y[B,S,E], w[B,S,E] -> z[B,S,E]", lambda ops, x, y, w: ops.interpolate("mixed", x, y, w)
     ),
@@ -85,6 +112,30 @@ EXAMPLES: Mapping[str, Example] = {
     "rotate": Example("x[B,A,S,D], angles[2,S,D] -> y[B,A,S,D]", lambda ops, x, a: ops.rotate("q_rot", x, a)),
     "concatenate": Example("x[B,S,E], y[B,S,H] -> z[B,S,E+H]", lambda ops, x, y: ops.concatenate("joined", x, y)),
     "prepend": Example("x[B,1,E], y[B,S,E] -> z[B,S+1,E]", lambda ops, x, y: ops.prepend("tokens", x, y)),
+    "append_keys": Example(
+        "x[B,G,S,D], y[B,G,S_enc,D] -> z[B,G,S+S_enc,D]", lambda ops, x, y: ops.append_keys("keys", x, y)
+    ),
+    "copies": Example("x[B,S,E] -> y[B,S,N_hc,E]", lambda ops, x: ops.copies("streams", x, N_hc)),
+    "join_streams": Example("x[B,S,N_hc,E] -> y[B,S,N_hc*E]", lambda ops, x: ops.join_streams("streams", x)),
+    "collapse_streams": Example(
+        "x[B,S,N_hc,E], w[B,S,N_hc] -> y[B,S,E]", lambda ops, x, w: ops.collapse_streams("input", x, w)
+    ),
+    "expand_streams": Example(
+        "x[B,S,E], w[B,S,N_hc] -> y[B,S,N_hc,E]", lambda ops, x, w: ops.expand_streams("output", x, w)
+    ),
+    "mix_streams": Example(
+        "x[B,S,N_hc,E], w[B,S,N_hc**2] -> y[B,S,N_hc,E]", lambda ops, x, w: ops.mix_streams("mixed", x, w)
+    ),
+    "stream": Example("x[B,N_alt,S,E] -> y[B,S,E]", lambda ops, x: ops.stream("active", x)),
+    "other_streams": Example("x[B,N_alt,S,E] -> y[B,N_alt-1,S,E]", lambda ops, x: ops.other_streams("others", x)),
+    "prepend_stream": Example(
+        "x[B,S,E], y[B,N_alt-1,S,E] -> z[B,N_alt,S,E]", lambda ops, x, y: ops.prepend_stream("streams", x, y)
+    ),
+    "mean_of_streams": Example("x[B,N_alt,S,E] -> y[B,S,E]", lambda ops, x: ops.mean_of_streams("mean", x)),
+    "compress": Example(
+        "x[B,S,D], gate[B,S,D] -> y[B,floor(S/C_hca),D]",
+        lambda ops, x, gate: ops.compress("compress", x, gate, C_hca, {}),
+    ),
     "select": Example("x[B,S,E] -> y[B,E]", lambda ops, x: ops.select("last", x)),
     "without_first": Example("x[B,S,E] -> y[B,S-1,E]", lambda ops, x: ops.without_first("patches", x)),
     "shift": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.shift("token_shift", x)),
@@ -129,6 +180,7 @@ EXAMPLES: Mapping[str, Example] = {
         "q[B,A,Z**2,D], table[2*Z-1,D] -> s[B,A,Z**2,Z]",
         lambda ops, q, table: ops.distance_scores("rows", q, table, Z, "rows"),
     ),
+    "recurrence": Example("x[B,A,S,H_lru/A] -> y[B,A,S,H_lru/A]", lambda ops, x: ops.recurrence("rg_lru", x, {})),
     "scores": Example("q[B,A,S,D], k[B,G,S,D] -> s[B,A,S,S]", lambda ops, q, k: ops.scores("qk", q, k, "causal")),
     "softmax": Example("x[B,A,S,S] -> y[B,A,S,S]", lambda ops, x: ops.softmax("softmax", x)),
     "weighted_values": Example(
@@ -136,6 +188,10 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "choose_keys": Example(
         "s[B,A,S,S], w[B,S,A] -> m[B,1,S,S]", lambda ops, s, w: ops.choose_keys("top_k", s, w, K_idx)
+    ),
+    "add_to_compressed": Example(
+        "s[B,A,S,S+S_enc], m[B,1,S,S_enc] -> y[B,A,S,S+S_enc]",
+        lambda ops, s, m: ops.add_to_compressed("chosen", s, m),
     ),
     "split": Example("x[B,S,E+H] -> y[B,S,E], z[B,S,H]", lambda ops, x: tuple(ops.split(x, (E, H)))),
     "heads": Example("x[B,S,A*D] -> y[B,A,S,D]", lambda ops, x: ops.heads(x, A, D)),

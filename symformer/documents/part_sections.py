@@ -298,8 +298,8 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
             if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
         kinds = [*_kinds(lines[0], formula)] if not isinstance(lines[0].part, Component) else []
-        by_kind = computes is not None and bool(computes.descriptions(lines[0], formula))
-        rest: Line = [", for each kind of layer:" if by_kind else ":"]
+        described = computes is not None and bool(computes.descriptions(lines[0], formula))
+        rest: Line = [", for each kind of layer:" if described else ":"]
         blocks.append(Paragraph([*where, *([". ", *about] if about else [". ", *kinds] if kinds else rest)]))
     return blocks
 
@@ -331,6 +331,10 @@ def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
         count, among = Math.of(line.count), Math.of(line.among)
         return ["Specific to " if first else "specific to ", count, " of the ", among, " layers, "]
     times, among = fraction(line.count)
+    if line.parallel and among != 1:
+        return ["In " if first else "in ", Math.of(times), " of the ", Math.of(among), " layers, "]
+    if line.parallel:
+        return ["One of " if first else "one of ", Math.of(line.count), " side by side, "]
     if among != 1:  # a part whose weights layers share, or a part inside it whose weights they do not share
         stored, around = Math.of(times), Math.of(among)
         return ["Stored " if first else "stored ", stored, " times for ", around, " copies of the part around it, "]

@@ -78,6 +78,7 @@ class Line:
     entry: Entry | None = None
     terms: tuple[Term, ...] = ()
     lines: tuple[Line, ...] = ()
+    parallel: bool = False  # whether its copies are side by side; in a layer, the count is the share of the layers
     among: Expr | None = None  # the number of all layers, if this line is one of several of a list of layers
 
     @cached_property

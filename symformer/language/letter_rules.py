@@ -228,6 +228,8 @@ _FAINT = (
 )
 _FIRST = ("q", "k", "v", "kv", "post", "pre", "x")  # these words are first in a subscript
 
+_OF_ENCODERS = ("E_enc", "H_enc", "A_enc", "G_enc", "D_enc")  # letters of the alphabet, also for roots
+
 # Parts of a config whose subscript is not their first word.
 _PARTS = {
     "depth_decoder": "dd",
@@ -331,7 +333,9 @@ def _free(name: str, reading: _Reading) -> bool:
     row = LETTERS.get(name)
     if row is None:
         return name not in MEASURES
-    return reading.known < 2 and not row.run and name in (reading.letter, f"{reading.letter}_{reading.part}")
+    if reading.known == 2:  # such as encoder_attention_heads, and the hidden_dim of a part that is an encoder
+        return name in _OF_ENCODERS and (reading.words == ("enc",) or (reading.part == "enc" and not reading.words))
+    return not row.run and name in (reading.letter, f"{reading.letter}_{reading.part}")
 
 
 @lru_cache(maxsize=4096)

@@ -63,6 +63,7 @@ _TABLE = (
     Letter(
         "C_win", "tokens in the attention window, including the current one", "tokens", ("sliding_window",), growth=0
     ),
+    Letter("C_win_enc", "tokens in the attention window of the encoder on each side", "tokens", growth=0),
     Letter(
         "C_local",
         "tokens in the local attention window, half on each side",
@@ -71,6 +72,8 @@ _TABLE = (
         growth=0,
     ),
     Letter("C_chunk", "tokens per chunk of a scan or of attention", "tokens", ("attention_chunk_size",), growth=0),
+    Letter("C_csa", "tokens per entry of compressed sparse attention", "tokens", ("compress_rate_csa",), growth=0),
+    Letter("C_hca", "tokens per entry of heavily compressed attention", "tokens", ("compress_rate_hca",), growth=0),
     Letter("C_q", "queries per block of an attention kernel", "tokens", growth=0, run=True),
     Letter("C_kv", "keys and values per block of an attention kernel", "tokens", growth=0, run=True),
     Letter("L", "layers", "layers", ("num_hidden_layers", "n_layer", "n_layers")),
@@ -88,6 +91,23 @@ _TABLE = (
     Letter("L_deep", "layers of the vision transformer whose outputs are also used", "layers"),
     Letter("L_local", "layers with local attention", "layers", ("layer_types",)),
     Letter("L_global", "layers with global attention", "layers", ("layer_types",)),
+    Letter("L_loc_enc", "layers of the encoder with local attention", "layers"),
+    Letter("L_glo_enc", "layers of the encoder with global attention", "layers"),
+    Letter(
+        "L_loc_re",
+        "layers with local attention that reuse the keys and values of an earlier layer",
+        "layers",
+        ("num_kv_shared_layers",),
+    ),
+    Letter(
+        "L_glo_re",
+        "layers with global attention that reuse the keys and values of an earlier layer",
+        "layers",
+        ("num_kv_shared_layers",),
+    ),
+    Letter("L_sparse", "layers with sparse activations", "layers", ("activation_sparsity_pattern",)),
+    Letter("L_csa", "layers with compressed sparse attention", "layers", ("layer_types",)),
+    Letter("L_hca", "layers with heavily compressed attention", "layers", ("layer_types",)),
     Letter("L_rope", "layers with rotary positions", "layers", ("no_rope_layers",)),
     Letter("L_nope", "layers without positions", "layers", ("no_rope_layers",)),
     Letter("L_ssm", "layers with a state-space mixer", "layers", ("layer_types",)),
@@ -103,6 +123,7 @@ _TABLE = (
     Letter("L_attn", "layers with attention", "layers", ("layer_types",)),
     Letter("L_lin", "layers with linear attention", "layers", ("layer_types",)),
     Letter("L_lin_x", "layers with linear attention and experts", "layers", ("layer_types",)),
+    Letter("L_rec", "layers with a recurrent block", "layers", ("block_types",)),
     Letter("L_conv", "layers with a short convolution", "layers", ("layer_types",)),
     Letter("L_conv_x", "layers with a short convolution and experts", "layers", ("layer_types",)),
     Letter("L_mlp", "layers with only a feed-forward network", "layers", ("layer_types",)),
@@ -116,6 +137,7 @@ _TABLE = (
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
     Letter("N_group", "groups of layers with shared weights", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary size", "rows", ("vocab_size",)),
+    Letter("V_pli", "vocabulary size of the per-layer embeddings", "rows", ("vocab_size_per_layer_input",)),
     Letter("V_type", "token types (segments)", "rows", ("type_vocab_size",)),
     Letter("P", "learned positions", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
     Letter("P_enc", "positions of the encoder", "rows", ("max_source_positions",)),
@@ -123,13 +145,17 @@ _TABLE = (
     Letter("P_rel", "relative position buckets", "rows", ("relative_attention_num_buckets",), growth=0),
     Letter("N_mel", "mel frequency bins", "elements", ("num_mel_bins",), growth=0),
     Letter("E_wave", "channels of the convolutions over the sound wave", "elements"),
+    Letter("N_hc", "residual streams of hyper-connections", "streams", ("hc_mult",), growth=0),
     Letter("E_emb", "embedding size, if different from the hidden size", "elements", ("embedding_size",)),
     Letter("E", "hidden size", "elements", ("hidden_size", "n_embd", "d_model")),
+    Letter("E_enc", "hidden size of the encoder", "elements"),
+    Letter("E_pli", "width of the per-layer embeddings", "elements", ("hidden_size_per_layer_input",)),
     Letter("E_vis", "hidden size of the vision transformer", "elements"),
     Letter("E_proj", "projection size of texts and images", "elements"),
     Letter("E_joint", "width of the encoded text", "elements", ("joint_attention_dim",)),
     Letter("E_pool", "width of the pooled text", "elements", ("pooled_projection_dim",)),
     Letter("H", "intermediate size of the MLP", "elements", ("intermediate_size", "n_inner", "d_ff")),
+    Letter("H_enc", "intermediate size of the encoder's MLP", "elements"),
     Letter("H_vis", "intermediate size of the vision transformer's MLP", "elements"),
     Letter("X", "experts", "experts", ("num_local_experts", "n_routed_experts", "num_experts")),
     Letter("X_shared", "shared experts", "experts", ("n_shared_experts",), growth=0),
@@ -142,8 +168,10 @@ _TABLE = (
         ("shared_expert_intermediate_size",),
     ),
     Letter("A", "query heads", "heads", ("num_attention_heads", "n_head")),
+    Letter("A_enc", "query heads of the encoder", "heads"),
     Letter("A_vis", "query heads of the vision transformer", "heads"),
     Letter("G", "key/value heads", "heads", ("num_key_value_heads",)),
+    Letter("G_enc", "key/value heads of the encoder", "heads"),
     Letter("G_global", "key/value heads of layers with global attention", "heads", ("num_global_key_value_heads",)),
     Letter("A_lin", "heads of linear attention", "heads", ("linear_num_heads",)),
     Letter("A_k_lin", "heads of queries and keys in linear attention", "heads", ("linear_num_key_heads",)),
@@ -155,19 +183,24 @@ _TABLE = (
     Letter("K_near", "kernel size of the convolution for positions", "places", growth=0),
     Letter("G_near", "groups of channels of the convolution for positions", "groups", growth=0),
     Letter("H_ssm", "inner size of a state-space mixer", "elements"),
+    Letter("H_lru", "inner size of a recurrent block", "elements", ("lru_width",)),
     Letter("A_ssm", "heads of a state-space mixer", "heads"),
     Letter("G_ssm", "groups of heads of a state-space mixer", "groups", growth=0),
     Letter("D_ssm", "head dimension of a state-space mixer", "elements", growth=0),
     Letter("N_state", "state size per element", "elements", growth=0),
     Letter("R_dt", "rank of the time steps", "elements"),
     Letter("R_adapter", "rank of the adapters of shared weights", "elements", ("adapter_rank",)),
+    Letter("R_lau", "rank of the learned residual", "elements", ("laurel_rank",)),
     Letter("R_w", "rank of the decays of a recurrent state", "elements", ("decay_low_rank_dim",)),
     Letter("R_a", "rank of the learning rates of a recurrent state", "elements", ("a_low_rank_dim",)),
     Letter("R_v", "rank of the shares of the first layer's values", "elements", ("v_low_rank_dim",)),
     Letter("R_g", "rank of the gates", "elements", ("gate_low_rank_dim",)),
     Letter("R_q", "rank of the query latent", "elements", ("q_lora_rank",)),
     Letter("R_kv", "rank of the key/value latent", "elements", ("kv_lora_rank",)),
+    Letter("G_out", "groups of heads of the output projection", "groups", ("o_groups",)),
+    Letter("R_out", "rank of the output projection of a group of heads", "elements", ("o_lora_rank",)),
     Letter("D", "head dimension", "elements", ("head_dim",), growth=0),
+    Letter("D_enc", "head dimension of the encoder", "elements", growth=0),
     Letter("D_global", "head dimension of layers with global attention", "elements", ("global_head_dim",), growth=0),
     Letter("D_nope", "head dimensions without positions", "elements", ("qk_nope_head_dim",), growth=0),
     Letter("D_rope", "head dimensions with rotary positions", "elements", ("qk_rope_head_dim",), growth=0),
@@ -191,6 +224,7 @@ _TABLE = (
     Letter("N_class", "classes", "classes", ("num_labels",)),
     Letter("N_chan", "channels of the image", "channels", ("num_channels",), growth=0),
     Letter("N_reg", "register tokens", "tokens", ("num_register_tokens",), growth=0),
+    Letter("N_alt", "residual streams of alternating updates", "streams", ("altup_num_inputs",), growth=0),
     Letter("N_out", "output channels", "channels", growth=0),
     Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
     Letter("H_adapter", "hidden size of an adapter", "elements", growth=0, run=True),
@@ -214,7 +248,10 @@ MEASURES = frozenset("NFUQIY")
 
 # Former letters, which are accepted wherever a size is given by its letter.
 FORMER: Mapping[str, str] = MappingProxyType(
-    {"L_ssm_dense": "L_ssm_d", "L_conv_moe": "L_conv_x", "L_local_moe": "L_loc_x", "L_global_moe": "L_glo_x"}
+    {
+        **{"L_ssm_dense": "L_ssm_d", "L_conv_moe": "L_conv_x", "L_local_moe": "L_loc_x", "L_global_moe": "L_glo_x"},
+        "E_lru": "H_lru",
+    }
 )
 
 LETTERS: Mapping[str, Letter] = MappingProxyType({letter.name: letter for letter in _TABLE})
@@ -230,7 +267,11 @@ B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
 S_txt, S_img = SYMBOLS["S_txt"], SYMBOLS["S_img"]
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
+L_csa, L_hca, C_csa, C_hca = (SYMBOLS[name] for name in ("L_csa", "L_hca", "C_csa", "C_hca"))
+N_hc, G_out, R_out = (SYMBOLS[name] for name in ("N_hc", "G_out", "R_out"))
 L_idx, L_reuse = SYMBOLS["L_idx"], SYMBOLS["L_reuse"]
+L_loc_re, L_glo_re, L_sparse = (SYMBOLS[name] for name in ("L_loc_re", "L_glo_re", "L_sparse"))
+V_pli, E_pli, R_lau, N_alt = (SYMBOLS[name] for name in ("V_pli", "E_pli", "R_lau", "N_alt"))
 L_rope, L_nope = (SYMBOLS[name] for name in ("L_rope", "L_nope"))
 L_loc_x, L_conv_x, L_glo_x = (SYMBOLS[name] for name in ("L_loc_x", "L_conv_x", "L_glo_x"))
 L_ssm, L_attn, L_conv, L_mlp = (SYMBOLS[name] for name in ("L_ssm", "L_attn", "L_conv", "L_mlp"))
@@ -257,6 +298,9 @@ A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_ad
 G_global, D_global = SYMBOLS["G_global"], SYMBOLS["D_global"]
 A_idx, D_idx, K_idx = (SYMBOLS[name] for name in ("A_idx", "D_idx", "K_idx"))
 R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_nope", "D_rope", "D_v"))
+E_enc, H_enc, A_enc, G_enc, D_enc = (SYMBOLS[name] for name in ("E_enc", "H_enc", "A_enc", "G_enc", "D_enc"))
+L_loc_enc, L_glo_enc, C_win_enc = (SYMBOLS[name] for name in ("L_loc_enc", "L_glo_enc", "C_win_enc"))
+L_rec, H_lru = SYMBOLS["L_rec"], SYMBOLS["H_lru"]
 C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
 N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))

@@ -134,6 +134,13 @@ class _AdaptedOperations(Operations):
             self._within = False
         return y
 
+    def grouped_linear(self, name: str, x: Tensor, groups: Expr, out: Expr) -> Tensor:
+        """Record the matrices of groups. Raises RuleError for adapters of them, which peft applies to each group."""
+        path = self._path(name)
+        if any(adapter.wanted(path) for adapter in self._adapters):
+            raise RuleError(f"{path} has a matrix for each group of heads, and adapters of it are not supported")
+        return super().grouped_linear(name, x, groups, out)
+
     def scan(self, name: str, *inputs: Any, **facts: Any) -> Tensor:
         """Record a scan. Raises RuleError for adapters around it: its code reads the stored matrices directly."""
         self._scanning.add(self._path(name).rpartition(".")[0])

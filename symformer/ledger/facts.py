@@ -23,7 +23,7 @@ Mask = Literal["none", "causal"]
 # Scores of rows or columns are products of queries with a table of the distances along that axis of an image.
 Scale = Literal["scores", "queries", "none", "number", "distances", "rows", "columns"]
 Factor = Literal["", "root", "over root"]  # the factor of a tensor: a number, sqrt(width) or 1 / sqrt(width)
-Table = Literal["tokens", "positions", "segments", "distances", "classes"]  # the meaning of a table's rows
+Table = Literal["tokens", "layers", "positions", "segments", "distances", "classes"]  # the meaning of a table's rows
 Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" fixes only the first layer
 ROTARY = ("rotary", "rotary_single")  # rotary tables, in the model's dtype or in float32
 INDEXED = "indexed"  # a selection of a different position in each sequence: a copy, not a view
@@ -36,6 +36,12 @@ PLACED = "placed"  # a selection of the tokens that stand for images
 RESAMPLED = "resampled"  # a combination of neighbouring rows of a table, weighted by their distance
 POOLED = "pooled"  # a combination of positions: the mean of each square of neighbouring patches
 SUMMED = "summed"  # a combination of the elements of each row: their sum
+STREAM = "stream"  # a selection of one of several residual streams
+OTHER_STREAMS = "other streams"  # a selection of all residual streams but the first
+JOINED_STREAMS = "joined streams"  # a join of a residual stream and further ones
+MAGNITUDE = "magnitude"  # a combination of the elements of each row: the root of their mean square
+SUBTRACTED = "subtracted"  # an addition of the negative of the other tensor
+AVERAGED = "averaged"  # a combination of residual streams: their mean
 SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first
 WINDOWS = "windows"  # a join of the square windows of an image, filled up with zeros
 UNWINDOWED = "from windows"  # a join of the tokens of an image, given those of its windows
@@ -44,7 +50,18 @@ GATHERED = ("by query", "by key")  # a selection of the column of the distance o
 BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state
 GENERAL = "general"  # a delta rule with different keys for the value that it replaces and for the new value
 INTERPOLATED = "interpolated"  # an addition of a share of the difference to another tensor
+STREAMS = "streams"  # an operation on the residual streams of each token
+COPIES = "copies"  # a join of equal copies of a tensor
+ROW = "row"  # a join of all streams of a token
+BACK = "back"  # a rotation by the negative angles
+OVERLAPPING = "overlapping"  # a compression whose entries also contain the tokens before their own
+COMPRESSED = "compressed"  # a sum with the scores of the compressed keys only
+BY_HEAD = "by head"  # a choice of keys whose sums over heads are elementwise, not a matrix product
+GROUPED = "grouped"  # a linear layer with a matrix of its own for each group of elements
 FIRST_VALUES = "first_values"  # the name of an input: the values of the first layer
+EARLIER_INPUTS = "earlier inputs"  # a causal convolution whose state lacks the current input
+REUSED_KEYS, REUSED_VALUES = "reused_keys", "reused_values"  # names of inputs: the keys and values of an earlier layer
+GAUSSIAN_TOP_K = "gaussian_top_k"  # a norm: the excess of each element over a threshold of its row, or 0
 STATE = "state"  # a tensor of a traced cache that is neither keys nor values
 ZERO, ONE = Integer(0), Integer(1)
 # Elementwise functions without weights, by their names in transformers.
@@ -97,7 +114,9 @@ class OperationKind(StrEnum):
     MATCH = "match"  # the product of each row of one tensor with each row of another
     SCAN = "scan"  # a recurrent state: it decays, is updated with each token, and is read
     DELTA_RULE = "delta rule"  # the same, but each update replaces the value that the state has for the token's key
+    RECURRENCE = "recurrence"  # a recurrent state of one number per channel, with learned gates
     CHOOSE = "choose"  # the keys that each query attends to, chosen by weighted sums of scores over heads
+    COMPRESS = "compress"  # one entry for each group of tokens: their sum, weighted by a softmax over the group
     PRODUCT = "product"  # x · y of two computed tensors in a trace, with unknown purpose
     PARAMETER = "parameter"  # a weight stored by itself, used by other operations
     MOVE = "move"  # communication between ranks: no computation
@@ -134,7 +153,8 @@ ARRANGING = (
     OperationKind.MOVE,
 )  # compute nothing that is counted
 ROUTING = (OperationKind.ROUTE, OperationKind.COMBINE)  # choose experts and weight their outputs
-CARRYING = (OperationKind.SCAN, OperationKind.DELTA_RULE)  # carry a recurrent state
+CARRYING = (OperationKind.SCAN, OperationKind.DELTA_RULE, OperationKind.RECURRENCE)  # carry a recurrent state
+COMPRESSING = (OperationKind.COMPRESS,)  # replace each group of tokens by one entry
 MATRICES = "matrices"  # the function of a product with a stored table of matrices (not attention)
 MATCHING = (
     OperationKind.MATCH,
@@ -142,7 +162,7 @@ MATCHING = (
     OperationKind.PRODUCT,
 )  # multiply two computed tensors outside attention
 UNRECOGNIZED = (OperationKind.OBSERVED, OperationKind.PRODUCT)  # counted in a trace, with unknown purpose
-WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *MATCHING)
+WEIGHTLESS = (*ATTENDING, *POINTWISE, *ARRANGING, *ROUTING, *CARRYING, *COMPRESSING, *MATCHING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +178,7 @@ class Tensor:
     whole: bool = False  # whether the cache stores every token despite the window
     chunked: bool = False  # whether the window is a chunk
     chosen: Expr | None = None  # the number of keys that are chosen for each query of such a tensor
+    compressed: Expr | None = None  # the number of tokens for each of the compressed keys of such a tensor
     encoded: bool = False  # whether it depends only on an encoder's input, so it exists before the first new token
     place: int | None = None  # the index of a piece of a split
 
@@ -197,12 +218,17 @@ class Entry:
     shared: tuple[Weight, ...] = ()  # used here, stored by another entry
     function: str = ""  # the activation, norm, table, collective, softmax dtype, scale or layout of a mix
     mask: Mask = "none"  # the query-key pairs that the attention needs
-    window: Expr | None = None  # the number of keys a query sees, including its own; None: all
+    # The number of tokens whose keys a query sees, including its own; None: all. 0: only compressed keys.
+    window: Expr | None = None
     whole: bool = False  # whether the cache stores every token despite the window, and a new token reads all of them
     chunked: bool = False  # whether the window is a chunk: no query sees a key of an earlier chunk of that length
     # The number of keys that are chosen for each query, or all that it sees if these are fewer; None: all. As in
     # transformers, the cache stores every token, and the products of a new token with all of them are computed.
     chosen: Expr | None = None
+    # The number of tokens of each compressed entry. Attention has a key for each entry after the keys of tokens, and a
+    # query sees those whose tokens it or earlier tokens complete; ``chosen`` then counts these only.
+    compressed: Expr | None = None
+    keyed: bool = False  # mix: whether the values are the keys, which the cache contains once
     detached: bool = False  # whether it runs without gradients, although its weights may be trained separately
     # Scan or delta rule: the number of tokens processed at once by matrix products; None: one.
     chunk: Expr | None = None
@@ -220,6 +246,7 @@ class Entry:
     logits: bool = False  # whether its output has one number per token of the vocabulary
     module: bool = False  # whether it is a separate module in torch's print(model)
     used: Expr = ONE  # the share of its copies whose results reach the output; the others get no gradient
+    reused: bool = False  # attention: whether the keys and values are those that an earlier layer computes and caches
     blocks: bool = False  # attention: whether tokens of an image or of a prompt also attend to its later tokens
     measured: str = ""  # the only quantity it was traced for; "" for an operation, which counts for every quantity
     share: Tensor | None = None  # keys or values gathered from all ranks: this rank's shard
@@ -249,9 +276,15 @@ class Part(Protocol):
 class Mixture:
     """A list of layers of several kinds."""
 
-    path: str  # the path of their shared operations: "layers.*"
+    path: str  # the path of their shared operations: "language_model.layers.*"
+    name: str  # the same inside the part that has the layers: "layers.*"
     total: Expr  # the number of layers of all kinds
     order: Order = "any"
+
+    @property
+    def above(self) -> str:
+        """Return the path of the part that has the layers."""
+        return self.path.removesuffix(self.name).rstrip(".")
 
 
 @dataclass(eq=False)
@@ -265,6 +298,9 @@ class Scope:
         None  # repeated layers: their input, the input of each layer, and its output
     )
     handed: tuple[Tensor, ...] = ()  # further inputs of each repeated layer
+    # Whether its copies are side by side rather than in sequence. Inside repeated layers, the count is the share of the
+    # layers that have the part.
+    parallel: bool = False
     distinct: Expr | None = None  # the number of repeated layers with their own weights; None: all
     mixture: Mixture | None = None  # the mixture of layers that these are one kind of
     among: Expr | None = None  # the number of layers of all kinds, if this scope is one of several of a list
@@ -335,7 +371,7 @@ def sizes_of(entries: Iterable[tuple[Expr, Entry]]) -> set[Symbol]:
     found: set[Symbol] = set()
     for count, entry in entries:
         tensors: list[Tensor | Weight] = [entry.output, *entry.inputs, *entry.weights, *entry.shared]
-        spans = [span for span in (entry.window, entry.chunk, entry.chosen) if span is not None]
+        spans = [each for each in (entry.window, entry.chunk, entry.chosen, entry.compressed) if each is not None]
         for expr in (count, *spans, *(dim for each in tensors for dim in each.shape)):
             found |= expr.free_symbols
         for weight in entry.weights:

@@ -106,8 +106,7 @@ class _Sharing:
 
     def __init__(self, kinds: Sequence[Scope], mixture: Mixture, moves: _Moves) -> None:
         self.kinds, self.mixture, self.moves = kinds, mixture, moves
-        above = mixture.path.rpartition(".*")[0].rpartition(".")[0]
-        self.paths = [".".join(filter(None, (above, kind.name))) for kind in kinds]
+        self.paths = [".".join(filter(None, (mixture.above, kind.name))) for kind in kinds]
         self.outside = [moves.outputs - {id(entry.output) for _, entry in Ledger(kind, None)} for kind in kinds]
 
     def split(self) -> list[Scope]:
@@ -118,10 +117,9 @@ class _Sharing:
         for _, each, _ in loops:
             self.moves.move(each, inner)
         items, own = self._divide(self.kinds)
-        name = self.mixture.path.rpartition(".*")[0].rpartition(".")[2]
         whole = replace(
             self.kinds[-1],
-            name=f"{name}.*",
+            name=self.mixture.name,
             count=self.mixture.total,
             among=self.mixture.total,
             mixture=None,

@@ -18,20 +18,34 @@ from ..language.notation.text import text
 from ..language.shape_lines import Shape, shape_line, spell
 from ..language.symbols import S, S_img, S_txt
 from .facts import (
+    AVERAGED,
+    BACK,
+    BY_HEAD,
     BY_ROW,
+    COMPRESSED,
+    COPIES,
     EARLIER,
     GENERAL,
+    GROUPED,
     INDEXED,
     INTERPOLATED,
+    JOINED_STREAMS,
     LISTED,
+    MAGNITUDE,
     ONE,
+    OTHER_STREAMS,
+    OVERLAPPING,
     PLACED,
     POOLED,
     RESAMPLED,
     REST,
     ROTARY,
+    ROW,
     SCATTERED,
     SHIFTED,
+    STREAM,
+    STREAMS,
+    SUBTRACTED,
     SUMMED,
     UNWINDOWED,
     WEIGHT_NORM,
@@ -55,7 +69,7 @@ from .facts import (
 from .layer_kinds import sharing
 
 _OWN: Mapping[str, Weight] = {}
-MASKED = ("mask", "window", "whole", "chunked", "chosen")  # the query-key pairs of an operation
+MASKED = ("mask", "window", "whole", "chunked", "chosen", "compressed")  # the query-key pairs of an operation
 Trained = Callable[[OperationKind, str], bool]  # whether the weights of an operation are trained, by its kind and path
 
 
@@ -161,6 +175,13 @@ class Operations:
         self._same(f"{self._path(name)}.*", "a layer's output and the next one's input", y.shape, x.shape)
         return y
 
+    def side_by_side(self, name: str, count: Expr, part: Part, *inputs: Any) -> Any:
+        """Record a part of which there are ``count`` copies side by side, and return the output of one of them.
+
+        Inside repeated layers, ``count`` can be the share of the layers that have the part.
+        """
+        return self._enter(Scope(name, part, count, parallel=True), inputs)
+
     @contextmanager
     def encoder(self) -> Iterator[None]:
         """Record the encoder of a language model, whose learned tokens also exist before the first new token."""
@@ -191,7 +212,7 @@ class Operations:
 
         Operations that all kinds share become one entry of the ledger, under ``name``, represented by the last kind.
         """
-        mixture = Mixture(self._path(f"{name}.*"), total, order)
+        mixture = Mixture(self._path(f"{name}.*"), f"{name}.*", total, order)
         for kind, (count, part, context) in kinds.items():
             x = self.repeat(kind, count, part, x, *context)
             cast(Scope, self._scopes[-1].items[-1]).mixture = mixture
@@ -272,6 +293,16 @@ class Operations:
         facts |= {"recalled": recalled, "capped": capped}
         return self._write(OperationKind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
 
+    def grouped_linear(self, name: str, x: Tensor, groups: Expr, out: Expr) -> Tensor:
+        """x[B,S,G·in] -> y[B,S,G·out]: a matrix ``[out, in]`` for each of G groups of elements, stored as one."""
+        batch, length, width = x.shape
+        inner = cancel(width / groups)
+        weights = (self._store(name, "weight", (groups * out, inner)),)
+        split = x.view((batch, length, groups, inner))
+        facts = {"weights": weights, "function": GROUPED, "module": True}
+        y = self._write(OperationKind.LINEAR, name, (split,), (batch, length, groups, out), **facts)
+        return y.view((batch, length, groups * out))
+
     def convolution(
         self,
         name: str,
@@ -285,6 +316,7 @@ class Operations:
         bias: bool = True,
         causal: bool = False,
         weight_norm: bool = False,
+        function: str = "",
     ) -> Tensor:
         """x[B, in, …] -> y[B, out, …]: a kernel ``[out, in/groups, *kernel]`` that slides over the positions.
 
@@ -313,15 +345,24 @@ class Operations:
             wanted["bias"] = (out,)
         places = (_slides(n, size, stride, padding) for n, size in zip(x.shape[2:], window, strict=True))
         facts = {"weights": self._weights_of(name, wanted, _OWN), "module": True, "causal": causal}
+        facts |= {"function": function}
         return self._write(OperationKind.CONVOLUTION, name, (x,), (x.shape[0], out, *places), **facts)
 
-    def causal_depthwise_convolution(self, name: str, x: Tensor, kernel: Expr, *, bias: bool = True) -> Tensor:
+    def causal_depthwise_convolution(
+        self, name: str, x: Tensor, kernel: Expr, *, bias: bool = True, function: str = ""
+    ) -> Tensor:
         """x[B,E,S] -> y[B,E,S]: a causal depthwise convolution over the last ``kernel`` positions.
 
-        torch pads on both sides, so it computes kernel - 1 unused positions.
+        torch pads on both sides, so it computes kernel - 1 unused positions. With the function ``EARLIER_INPUTS``, its
+        state contains kernel - 1 inputs, and a single new token is computed elementwise.
         """
         y = self.convolution(
-            name, x, x.shape[1], (kernel,), padding=kernel - 1, groups=x.shape[1], bias=bias, causal=True
+            *(name, x, x.shape[1], (kernel,)),
+            padding=kernel - 1,
+            groups=x.shape[1],
+            bias=bias,
+            causal=True,
+            function=function,
         )
         return y.view(x.shape)
 
@@ -377,14 +418,17 @@ class Operations:
         bias: bool = True,
         each: Shape = (),
         module: bool = True,
+        shared: Mapping[str, Weight] = _OWN,
     ) -> Tensor:
         """x[…, E] -> y[…, E]: normalized over the last axis, with an optional scale ``[E]`` and bias ``[E]``.
 
-        ``each`` adds leading axes to scale and bias, such as one for the heads.
+        ``each`` adds leading axes to scale and bias, such as one for the heads. Weights given as ``shared`` are stored
+        elsewhere.
         """
-        stored = [part for part, wanted in (("weight", scale), ("bias", bias)) if wanted]
-        weights = tuple(self._store(name, part, (*each, x.width)) for part in stored)
-        return self._write(OperationKind.NORM, name, (x,), x.shape, weights=weights, function=function, module=module)
+        wanted = {part: (*each, x.width) for part, has in (("weight", scale), ("bias", bias)) if has}
+        facts: dict[str, Any] = {"function": function, "module": module, "shared": tuple(shared.values())}
+        facts["weights"] = self._weights_of(name, wanted, shared)
+        return self._write(OperationKind.NORM, name, (x,), x.shape, **facts)
 
     # -- operations without weights ------------------------------------------------------------------------------
 
@@ -404,6 +448,10 @@ class Operations:
     def add(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """Return x + y, broadcast along axes of 1."""
         return self._write(OperationKind.ADD, name, (x, y), self._broadcast(name, x, y))
+
+    def subtract(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """Return x - y, broadcast along axes of 1."""
+        return self._write(OperationKind.ADD, name, (x, y), self._broadcast(name, x, y), function=SUBTRACTED)
 
     def interpolate(self, name: str, x: Tensor, y: Tensor, share: Tensor) -> Tensor:
         """Return x + share · (y - x) elementwise; the share broadcasts along axes of 1."""
@@ -436,12 +484,16 @@ class Operations:
         """Return a fixed table [1, 1, length, 1] to multiply queries by: a factor per position."""
         return self._write(OperationKind.POSITIONS, name, (), (ONE, ONE, length, ONE), function="temperatures")
 
-    def rotate(self, name: str, x: Tensor, angles: Tensor) -> Tensor:
-        """Apply rotary positions to x[B,A,S,D] by angles[2,S,D].
+    def rotate(
+        self, name: str, x: Tensor, angles: Tensor, *, back: bool = False, compressed: Expr | None = None
+    ) -> Tensor:
+        """Apply rotary positions to x[B,A,S,D] by angles[2,S,D], or undo them with ``back``.
 
-        Narrower angles rotate only the first elements. Shorter angles rotate only the last tokens.
+        Narrower angles rotate only a part of the elements. Shorter angles rotate only the last tokens. With
+        ``compressed``, x has an entry for each group of that many tokens, rotated by the position of the first token.
         """
-        return self._write(OperationKind.ROTATE, name, (x, angles), x.shape)
+        facts = {"function": BACK if back else "", "compressed": compressed}
+        return self._write(OperationKind.ROTATE, name, (x, angles), x.shape, **facts)
 
     def concatenate(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """x[…, a], y[…, b] -> z[…, a+b]: concatenate along the last axis; the other axes broadcast."""
@@ -453,6 +505,42 @@ class Operations:
         ones = [Tensor(each.name, (each.shape[0], ONE, each.width)) for each in (x, y)]
         batch, _, width = self._broadcast(name, *ones)
         return self._write(OperationKind.JOIN, name, (x, y), (batch, x.shape[1] + y.shape[1], width), function="tokens")
+
+    def append_keys(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[B,G,S,D], y[B,G,T,D] -> z[B,G,S+T,D]: further keys after the keys of tokens."""
+        batch, heads, length, width = x.shape
+        self._same(self._path(name), "the heads and the widths of the keys", (*x.shape[1::2],), (*y.shape[1::2],))
+        shape = (batch, heads, length + y.shape[2], width)
+        return self._write(OperationKind.JOIN, name, (x, y), shape, function="tokens")
+
+    def copies(self, name: str, x: Tensor, count: Expr) -> Tensor:
+        """x[B,S,E] -> y[B,S,N,E]: N copies of each token, such as residual streams."""
+        batch, length, width = x.shape
+        return self._write(OperationKind.JOIN, name, (x,), (batch, length, count, width), function=COPIES)
+
+    def join_streams(self, name: str, x: Tensor) -> Tensor:
+        """x[B,S,N,E] -> y[B,S,N·E]: the streams of each token side by side."""
+        batch, length, streams, width = x.shape
+        return self._write(OperationKind.JOIN, name, (x,), (batch, length, streams * width), function=ROW)
+
+    def collapse_streams(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
+        """x[B,S,N,E], w[B,S,N] -> y[B,S,E]: the weighted sum of the streams of each token, elementwise."""
+        self._same(self._path(name), "the streams and their weights", x.shape[:3], weights.shape)
+        shape = (*x.shape[:2], x.width)
+        return self._write(OperationKind.COMBINE, name, (x, weights), shape, function=STREAMS)
+
+    def expand_streams(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
+        """x[B,S,E], w[B,S,N] -> y[B,S,N,E]: each token, multiplied by the weight of each stream."""
+        self._same(self._path(name), "the tokens and the weights", x.shape[:2], weights.shape[:2])
+        shape = (*weights.shape, x.width)
+        return self._write(OperationKind.MULTIPLY, name, (x, weights), shape, function=STREAMS)
+
+    def mix_streams(self, name: str, x: Tensor, weights: Tensor) -> Tensor:
+        """x[B,S,N,E], w[B,S,N²] -> y[B,S,N,E]: for each token, wᵀ · x, a matrix product."""
+        batch, length, streams, _ = x.shape
+        self._same(self._path(name), "the streams and their weights", (batch, length, streams**2), weights.shape)
+        square = weights.view((batch, length, streams, streams))
+        return self._write(OperationKind.MATCH, name, (square, x), x.shape, function=STREAMS)
 
     def select(self, name: str, x: Tensor, *, each: bool = False) -> Tensor:
         """x[B,S,E] -> y[B,E]: one position per sequence; with ``each`` it differs by sequence, which needs a copy."""
@@ -500,6 +588,25 @@ class Operations:
         """x[B·⌈n/w⌉²,w²,E] -> y[B,n²,E]: the tokens of a square, given those of its windows."""
         return self._write(OperationKind.JOIN, name, (x,), (batch, side**2, x.width), function=UNWINDOWED)
 
+    def stream(self, name: str, x: Tensor) -> Tensor:
+        """x[B,N,S,E] -> y[B,S,E]: one of N residual streams, as a view."""
+        return self._write(OperationKind.SELECT, name, (x,), (x.shape[0], *x.shape[2:]), function=STREAM)
+
+    def other_streams(self, name: str, x: Tensor) -> Tensor:
+        """x[B,N,S,E] -> y[B,N-1,S,E]: every residual stream but the first, as a view."""
+        shape = (x.shape[0], x.shape[1] - 1, *x.shape[2:])
+        return self._write(OperationKind.SELECT, name, (x,), shape, function=OTHER_STREAMS)
+
+    def prepend_stream(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[B,S,E], y[B,N-1,S,E] -> z[B,N,S,E]: a residual stream before others."""
+        self._same(self._path(name), "the streams that are joined", x.shape, (y.shape[0], *y.shape[2:]))
+        shape = (x.shape[0], y.shape[1] + 1, *x.shape[1:])
+        return self._write(OperationKind.JOIN, name, (x, y), shape, function=JOINED_STREAMS)
+
+    def mean_of_streams(self, name: str, x: Tensor) -> Tensor:
+        """x[B,N,S,E] -> y[B,S,E]: the mean of N residual streams."""
+        return self._write(OperationKind.COMBINE, name, (x,), (x.shape[0], *x.shape[2:]), function=AVERAGED)
+
     def gather(self, name: str, x: Tensor, length: Expr, by: Literal["query", "key"] = "query") -> Tensor:
         """s[B,A,S,a] -> y[B,A,S,length]: for each query and key, the column of their distance.
 
@@ -508,9 +615,10 @@ class Operations:
         return self._write(OperationKind.SELECT, name, (x,), (*x.shape[:-1], length), function=f"by {by}")
 
     def pairwise_products(self, name: str, x: Tensor, y: Tensor) -> Tensor:
-        """x[B,E], y[C,E] -> s[B,C]: the product of each row of one with each row of the other."""
-        self._same(self._path(name), "the widths of the matched tensors", x.shape[1:], y.shape[1:])
-        return self._write(OperationKind.MATCH, name, (x, y), (x.shape[0], y.shape[0]))
+        """x[…,a,E], y[…,b,E] -> s[…,a,b]: the product of each row of one with each row of the other."""
+        self._same(self._path(name), "the widths of the matched tensors", x.shape[-1:], y.shape[-1:])
+        self._same(self._path(name), "the leading axes of the matched tensors", x.shape[:-2], y.shape[:-2])
+        return self._write(OperationKind.MATCH, name, (x, y), (*x.shape[:-1], y.shape[-2]))
 
     def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
         """x[B,S,X] -> w[B,S,K]: choose K of the X experts, with their weights."""
@@ -534,6 +642,10 @@ class Operations:
     def sum_rows(self, name: str, x: Tensor) -> Tensor:
         """x[…, E] -> y[…, 1]: the sum over the last axis."""
         return self._write(OperationKind.COMBINE, name, (x,), (*x.shape[:-1], ONE), function=SUMMED)
+
+    def magnitude(self, name: str, x: Tensor) -> Tensor:
+        """x[…, E] -> y[…, 1]: the root of the mean square of the last axis."""
+        return self._write(OperationKind.COMBINE, name, (x,), (*x.shape[:-1], ONE), function=MAGNITUDE)
 
     # -- state ---------------------------------------------------------------------------------------------------
 
@@ -597,6 +709,36 @@ class Operations:
         inputs = (r, k, v, decay, removal, rate)
         return self._write(OperationKind.DELTA_RULE, name, inputs, v.shape, function=GENERAL)
 
+    def recurrence(self, name: str, x: Tensor, shared: Mapping[str, Weight]) -> Tensor:
+        """x[B,A,S,D] -> y[B,A,S,D]: a gated linear recurrence with a state of one number per channel.
+
+        At each token the state decays and adds the gated ``x``; y is the state. Each of two gates multiplies x by a
+        stored matrix [D,D] per head, and the decay also depends on a stored number per channel.
+        """
+        return self._write(OperationKind.RECURRENCE, name, (x,), x.shape, shared=tuple(shared.values()))
+
+    def compress(
+        self,
+        name: str,
+        x: Tensor,
+        gate: Tensor,
+        rate: Expr,
+        stored: Mapping[str, Weight],
+        *,
+        overlapping: bool = False,
+    ) -> Tensor:
+        """X and gate[B,S,D] -> y[B,⌊S/m⌋,D]: one entry for each ``rate`` = m tokens, without the last S mod m tokens.
+
+        The entry is the sum of the tokens, weighted per element by a softmax over them of the gates plus a stored bias.
+        With ``overlapping``, y has width D/2: the second half of the elements of the m tokens and the first half of
+        the elements of the preceding m tokens form an entry together.
+        """
+        self._same(self._path(name), "the shapes of the tokens and of their gates", x.shape, gate.shape)
+        batch, length, width = x.shape
+        shape = (batch, floor(length / rate), width / 2 if overlapping else width)
+        facts = {"shared": tuple(stored.values()), "function": OVERLAPPING if overlapping else "", "compressed": rate}
+        return self._write(OperationKind.COMPRESS, name, (x, gate), shape, **facts)
+
     # -- attention -----------------------------------------------------------------------------------------------
 
     def scores(
@@ -613,16 +755,21 @@ class Operations:
         whole: bool = False,
         chunked: bool = False,
         chosen: Expr | None = None,
+        compressed: Expr | None = None,
         capped: bool = False,
         blocks: bool = False,
+        reused: bool = False,
     ) -> Tensor:
         """q[B,A,S,D], k[B,G,C,D] -> s[B,A,S,C]: products of queries and keys per head, scaled by 1 / sqrt(D).
 
-        With ``chosen``, each query attends to that many keys, which `choose_keys` determines.
+        With ``chosen``, each query attends to that many keys, which `choose_keys` determines. With ``compressed``, the
+        last keys are entries of that many tokens each, and ``chosen`` counts these only. Keys that are ``reused`` are
+        computed and cached by an earlier layer.
         """
         self._same(self._path(name), "the head width of queries and keys", q.shape[-1:], k.shape[-1:])
         facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "chosen": chosen}
         facts |= {"latent": latent, "function": scale, "recalled": recalled, "capped": capped, "blocks": blocks}
+        facts |= {"compressed": compressed, "reused": reused}
         return self._write(OperationKind.SCORES, name, (q, k), (*q.shape[:3], k.shape[2]), **facts)
 
     def distance_scores(
@@ -657,28 +804,41 @@ class Operations:
         whole: bool = False,
         chunked: bool = False,
         chosen: Expr | None = None,
+        compressed: Expr | None = None,
+        keyed: bool = False,
         blocks: bool = False,
+        reused: bool = False,
         function: str = "",
     ) -> Tensor:
         """p[B,A,S,C], v[B,G,C,D] -> y[B,A,S,D]: the weighted sum of values per head.
 
         ``function`` is ``by head`` if a token's heads are not contiguous in memory, as when queries are concatenated
-        from a rotated and an unrotated part; merging the heads then makes a copy.
+        from a rotated and an unrotated part; merging the heads then makes a copy. With ``keyed``, the values are the
+        keys.
         """
         self._same(self._path(name), "the number of keys and of values", p.shape[-1:], v.shape[2:3])
         facts = {"mask": mask, "window": window, "whole": whole, "chunked": chunked, "chosen": chosen}
-        facts |= {"latent": latent, "function": function, "blocks": blocks}
+        facts |= {"latent": latent, "function": function, "blocks": blocks, "compressed": compressed, "keyed": keyed}
+        facts["reused"] = reused
         return self._write(OperationKind.MIX, name, (p, v), (*p.shape[:3], v.shape[3]), **facts)
 
-    def choose_keys(self, name: str, s: Tensor, weights: Tensor, count: Expr) -> Tensor:
+    def choose_keys(
+        self, name: str, s: Tensor, weights: Tensor, count: Expr, *, function: Literal["", "by head"] = ""
+    ) -> Tensor:
         """s[B,A,S,C], w[B,S,A] -> m[B,1,S,C]: choose ``count`` keys for each query, by weighted sums of its scores.
 
-        The output is a mask to add to other scores: 0 for the chosen keys, and minus infinity for the others.
+        The output is a mask to add to other scores: 0 for the chosen keys, and minus infinity for the others. The sums
+        are a matrix product, or elementwise with function="by head".
         """
         batch, heads, queries, keys = s.shape
         self._same(self._path(name), "the heads of the scores and of their weights", weights.shape[-1:], (heads,))
         facts: dict[str, Any] = {each: getattr(s, each) for each in MASKED} | {"chosen": count}
+        facts |= {"function": BY_HEAD if function else ""}
         return self._write(OperationKind.CHOOSE, name, (s, weights), (batch, ONE, queries, keys), **facts)
+
+    def add_to_compressed(self, name: str, s: Tensor, mask: Tensor) -> Tensor:
+        """s[B,A,S,C+T], m[B,1,S,T] -> y[B,A,S,C+T]: add m to the scores of the T compressed keys."""
+        return self._write(OperationKind.ADD, name, (s, mask), s.shape, function=COMPRESSED)
 
     # -- views: no entry, the same storage -----------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from .facts import (
     ARRANGING,
     ATTENDING,
     CARRYING,
+    COMPRESSING,
     MULTIPLYING,
     ONE,
     POINTWISE,
@@ -53,6 +54,7 @@ REDUCED: Mapping[OperationKind, int | None] = {
     OperationKind.CHOOSE: 1,  # over heads
     OperationKind.COMBINE: -2,
     **dict.fromkeys(CARRYING, 2),  # from token to token
+    **dict.fromkeys(COMPRESSING, 1),  # over the tokens of an entry
     **dict.fromkeys((OperationKind.PRODUCT, OperationKind.OBSERVED), None),  # only in traces, which have no ranks
 }
 
@@ -369,13 +371,13 @@ class _RankOperations(Operations):
             raise RuleError(f"{self._path(name)}: experts are not supported with tensor=sequence; choose tensor=on")
         return super().route(name, x, chosen)
 
-    def choose_keys(self, name: str, s: Tensor, weights: Tensor, count: Expr) -> Tensor:
+    def choose_keys(self, name: str, s: Tensor, weights: Tensor, count: Expr, **facts: Any) -> Tensor:
         """Record the choice of keys. Raises RuleError if ranks shard the sequence."""
         if any(dim.has(N_cp) for dim in s.shape):
             raise RuleError(
                 f"{self._path(name)}: keys that are chosen for each query are not supported with context=on"
             )
-        return super().choose_keys(name, s, weights, count)
+        return super().choose_keys(name, s, weights, count, **facts)
 
     def concatenate(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """Record a concatenation along the last axis."""
@@ -426,6 +428,28 @@ class _RankOperations(Operations):
         if self.placement.tensor != "off":
             raise RuleError(f"{self._path(name)}: a delta rule is not supported with tensor={self.placement.tensor}")
         return super().general_delta_rule(name, *inputs, **facts)
+
+    def recurrence(self, name: str, *inputs: Any, **facts: Any) -> Tensor:
+        """Record a recurrence. Raises RuleError with tensor parallelism, as for a scan."""
+        if self.placement.tensor != "off":
+            raise RuleError(f"{self._path(name)}: a recurrence is not supported with tensor={self.placement.tensor}")
+        return super().recurrence(name, *inputs, **facts)
+
+    def grouped_linear(self, name: str, x: Tensor, groups: Expr, out: Expr) -> Tensor:
+        """Record the matrices of groups. Raises RuleError with tensor parallelism."""
+        if self.placement.tensor != "off":
+            raise RuleError(
+                f"{self._path(name)}: a matrix for each group of heads is not supported with "
+                f"tensor={self.placement.tensor}"
+            )
+        return super().grouped_linear(name, x, groups, out)
+
+    def compress(self, name: str, x: Tensor, gate: Tensor, rate: Expr, *stored: Any, **facts: Any) -> Tensor:
+        """Record a compression. Raises RuleError with tensor or context parallelism."""
+        for kind in ("tensor", "context"):
+            if (chosen := getattr(self.placement, kind)) != "off":
+                raise RuleError(f"{self._path(name)}: compressed tokens are not supported with {kind}={chosen}")
+        return super().compress(name, x, gate, rate, *stored, **facts)
 
     def positions(self, name: str, length: Expr, width: Expr, function: str) -> Tensor:
         """Record a table of positions. Rotary tables cover the gathered sequence."""

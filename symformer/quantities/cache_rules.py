@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sympy import Expr, Integer, Min, Symbol
+from sympy import Expr, Integer, Min, Symbol, floor
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
+from ..language.notation.text import text
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import B, C, S, W
-from ..ledger.facts import INDEXED, SHIFTED, Entry, Ledger, OperationKind
+from ..ledger.facts import EARLIER_INPUTS, INDEXED, OVERLAPPING, SHIFTED, Entry, Ledger, OperationKind
 from .contractions import applies_general_delta_rule, forward
-from .elementwise import visible_keys
+from .elementwise import earlier_keys
 from .quantity import Convention, Conventions, Quantity
 
 SIZES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
@@ -59,6 +60,16 @@ CONVOLUTION_BYTES = (
     "that dtype is fp8, because no model computes in fp8."
 )
 
+REUSED = "A layer that reuses the keys and values of an earlier layer caches none."
+
+NO_GROUP = "choose a larger value: before the first group of tokens is complete, the cache has no group to overlap with"
+COMPRESSED_BYTES = (
+    "In addition to the keys of its window, an attention layer with compressed keys caches one entry for each complete "
+    "group of tokens, and the projections and the gates of the tokens of the incomplete group. If the entries overlap, "
+    "it also caches the tokens of the last complete group, whose gates are stored in float32, 4 bytes per element, "
+    "because transformers adds a bias in float32 to them. The other tokens have the model's dtype: the dtype of {of}, "
+    "or 2 bytes per element if that dtype is fp8, because no model computes in fp8."
+)
 CHOSEN = (
     "Products of the new token with all cached tokens are computed, as in transformers, which then masks the keys that "
     "are not chosen."
@@ -76,7 +87,7 @@ def tokens(entry: Entry, window: str) -> Expr:
         return C
     if entry.chunked and window == "rolling":
         raise RuleError(f"{entry.path}: window=rolling needs a sliding window; this layer attends within chunks")
-    return Min(C, entry.window) if window == "rolling" else visible_keys(entry) - 1
+    return Min(C, entry.window) if window == "rolling" else earlier_keys(entry)
 
 
 def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
@@ -100,7 +111,11 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
 
     """
     cacheable(entry)
+    if entry.window == 0 or entry.keyed:  # compressed keys only, which their own rule counts; or the keys themselves
+        return []
     if entry.output.encoded or entry.recalled:  # an encoder's own attention runs once; recalled keys are recomputed
+        return []
+    if entry.reused:  # an earlier layer caches them
         return []
     if conventions.get("tokens") == "one":
         check_unsharded(entry, conventions, ("context",))
@@ -116,8 +131,15 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     if own.encoded and conventions.get("tokens") == "one":  # one more token adds no encoder token
         return []
     batch, heads, length, width = own.shape
+    if entry.compressed is not None:  # the compressed keys have a rule of their own
+        length = S
     what = "keys" if entry.kind is OperationKind.SCORES else "values"
     return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, size), purpose=CACHE)]
+
+
+def reuses(entry: Entry) -> bool:
+    """Return whether an operation is attention with the keys and values of an earlier layer."""
+    return entry.reused
 
 
 def keeps_places(entry: Entry) -> bool:
@@ -140,6 +162,11 @@ def shifts(entry: Entry) -> bool:
     return entry.kind is OperationKind.SELECT and entry.function == SHIFTED and not entry.output.encoded
 
 
+def recurs(entry: Entry) -> bool:
+    """Return whether an operation is the gated linear recurrence of a recurrent block, which carries a state."""
+    return entry.kind is OperationKind.RECURRENCE
+
+
 def chooses(entry: Entry) -> bool:
     """Return whether an operation chooses the keys that a query attends to."""
     return entry.kind is OperationKind.CHOOSE
@@ -147,6 +174,8 @@ def chooses(entry: Entry) -> bool:
 
 def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
     """Return the bytes of a convolution state [B,E,k], with one place per kernel position, as in transformers.
+
+    Some classes do not store the current input: k - 1 places.
 
     Parameters
     ----------
@@ -168,7 +197,9 @@ def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
         return []
     batch, channels, _ = entry.inputs[0].shape
     size = SIZES["bf16" if dtype == "fp8" else dtype]
-    return [Term(f"{entry.path} (places)", (batch, channels, *entry.weights[0].shape[2:], size), purpose=CACHE)]
+    (places,) = entry.weights[0].shape[2:]
+    places = places - 1 if entry.function == EARLIER_INPUTS else places
+    return [Term(f"{entry.path} (places)", (batch, channels, places, size), purpose=CACHE)]
 
 
 def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
@@ -198,13 +229,60 @@ def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
     ]
 
 
+def compresses(entry: Entry) -> bool:
+    """Return whether an operation replaces each group of tokens by one entry."""
+    return entry.kind is OperationKind.COMPRESS
+
+
+def compressed(entry: Entry, size: Expr, dtype: str, conventions: Conventions) -> list[Term]:
+    """Return the bytes of the compressed entries, and of the tokens that later entries need.
+
+    These are the tokens and the gates of the incomplete group, and of the last complete group if entries overlap.
+
+    Parameters
+    ----------
+    entry : Entry
+        A compression.
+    size : Expr
+        The bytes per element of the cache.
+    dtype : str
+        The dtype taken as the model's: the tokens have this dtype, or 2 bytes per element if it is fp8.
+    conventions : Conventions
+        The conventions of the quantity.
+
+    Raises
+    ------
+    RuleError
+        For one more token, which completes a group only in some steps.
+
+    """
+    rate = entry.compressed or Integer(1)
+    if conventions.get("tokens") == "one":
+        raise RuleError(
+            f"{entry.path}: only every {text(rate)}-th token adds a compressed entry, so tokens=one has no formula; "
+            "choose tokens=all"
+        )
+    (batch, _, width), entries = entry.inputs[0].shape, floor(C / rate)
+    out, own = entry.output.width, SIZES["bf16" if dtype == "fp8" else dtype]
+    terms = [Term(f"{entry.path} (entries)", (batch, entries, out, size), purpose=CACHE)]
+    rest = (batch, C - rate * entries, width, own)
+    terms += [Term(f"{entry.path} ({what})", rest, purpose=CACHE) for what in ("incomplete group", "its gates")]
+    if entry.function == OVERLAPPING:
+        terms.append(Term(f"{entry.path} (last group)", (batch, rate, out, own), purpose=CACHE))
+        terms.append(Term(f"{entry.path} (gates of the last group)", (batch, rate, out, SIZES["fp32"]), purpose=CACHE))
+    return terms
+
+
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the recurrent state [B,A,D,N], in float32 for any model dtype, as in transformers.
 
-    The state does not depend on the number of tokens.
+    The state does not depend on the number of tokens. The state of a recurrence is [B,A,D].
     """
     if conventions.get("tokens") == "one":
         return ()
+    if entry.kind is OperationKind.RECURRENCE:
+        batch, heads, _, width = entry.inputs[0].shape
+        return (Term(f"{entry.path} (state)", (batch, heads * width, SIZES["fp32"]), purpose=CACHE),)
     if entry.kind is OperationKind.DELTA_RULE:
         _, write, x, *_ = entry.inputs
     else:
@@ -268,10 +346,23 @@ class Cached(Quantity):
         return (B,) if conventions.get("tokens") == "one" else (B, C)
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """Return the condition W >= 2 if W is also the bytes per element of a convolution state or a token shift."""
+        """Return the conditions of a cache.
+
+        W >= 2 if W is also the bytes per element of a convolution state or of tokens that are kept. C is at least the
+        number of tokens of each group if entries overlap, because the last group is cached.
+        """
+        groups = {entry.compressed for _, entry in ledger if compresses(entry) and entry.function == OVERLAPPING}
+        whole = tuple(AtMost(group, C, NO_GROUP) for group in sorted(filter(None, groups), key=str))
+        return (*whole, *self._wide(ledger, conventions))
+
+    def _wide(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         if conventions[self.model_dtype] != "symbolic" or conventions.get("tokens") == "one":
             return ()
-        kept = {"a convolution state": keeps_places, "the input of a token shift": shifts}
+        kept = {
+            "a convolution state": keeps_places,
+            "the input of a token shift": shifts,
+            "a group of tokens": compresses,
+        }
         return tuple(
             AtMost(Integer(2), W, f"{what} has the model's dtype; for a cache of 1 byte choose {self.model_dtype}=fp8")
             for what, keeps in kept.items()

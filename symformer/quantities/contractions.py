@@ -14,7 +14,21 @@ from sympy import Expr, Integer, ceiling
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
-from ..ledger.facts import ARRANGING, ATTENDING, BY_ROW, GENERAL, ONE, POINTWISE, ROUTING, ZERO, Entry, OperationKind
+from ..ledger.facts import (
+    ARRANGING,
+    ATTENDING,
+    BY_HEAD,
+    BY_ROW,
+    COMPRESSING,
+    EARLIER_INPUTS,
+    GENERAL,
+    ONE,
+    POINTWISE,
+    ROUTING,
+    ZERO,
+    Entry,
+    OperationKind,
+)
 from .elementwise import at_last_position, convolved_shape, elements, elementwise
 from .quantity import Convention, Conventions, Rule, measured, refuse_observed, require_total, rows
 
@@ -122,6 +136,8 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Contraction, ..
     Each gradient has as many products: the gradient of x pairs the same elements, the gradient of W sums over B and m.
     """
     x, weight = entry.inputs[0], entry.weights[0]
+    if entry.function == EARLIER_INPUTS and conventions.get("attention") == "new":  # elementwise
+        return ()
     factors = (TWO, *convolved_shape(entry, conventions), *weight.shape[1:])
     return (Contraction(factors, (("the input", x.grad), ("the weight", ZERO if entry.frozen else ONE))),)
 
@@ -156,7 +172,12 @@ def match(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
 
 
 def choose(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
-    """w[B, S, A] · s[B, A, S, C] -> m[B, 1, S, C]: 2 · B · pairs · A, for all pairs from which keys are chosen."""
+    """w[B, S, A] · s[B, A, S, C] -> m[B, 1, S, C]: 2 · B · pairs · A, for all pairs from which keys are chosen.
+
+    Sums over heads that the class computes elementwise are not a matrix product.
+    """
+    if entry.function == BY_HEAD:
+        return ()
     scored, weights = entry.inputs
     batch, _, *pairs = elements(entry.output.shape, replace(entry, chosen=None), conventions)
     factors = (TWO, batch, *pairs, weights.width)
@@ -258,6 +279,16 @@ def general_delta_rule(entry: Entry) -> tuple[Contraction, ...]:
     )
 
 
+def recurrence(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
+    """x[B, A, S, D] · W[A, D, D] -> y[B, A, S, D] for each of two gates: 2 · B · A · S · D · D.
+
+    The rest is elementwise.
+    """
+    (x,) = entry.inputs
+    sides = (("the input", x.grad), ("the weight", ONE))
+    return tuple(Contraction((TWO, *x.shape, x.width), sides, what) for what in ("input gate", "recurrence gate"))
+
+
 def product(entry: Entry, conventions: Conventions) -> tuple[Contraction, ...]:
     """x[b, m, n] · y[b, n, p] -> z[b, m, p]: 2 · b · m · n · p."""
     x, y = entry.inputs
@@ -282,8 +313,9 @@ CONTRACTIONS: Mapping[OperationKind, Callable[[Entry, Conventions], tuple[Contra
         OperationKind.CHOOSE: choose,
         OperationKind.SCAN: scan,
         OperationKind.DELTA_RULE: delta_rule,
+        OperationKind.RECURRENCE: recurrence,
         OperationKind.PRODUCT: product,
-        **rows(none, OperationKind.NORM, OperationKind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING),
+        **rows(none, OperationKind.NORM, OperationKind.PARAMETER, *POINTWISE, *ARRANGING, *ROUTING, *COMPRESSING),
         OperationKind.OBSERVED: refuse_observed,
     },
     "contractions",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from sympy import Expr, Integer, Min, ceiling
+from sympy import Expr, Integer, Min, ceiling, floor
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
@@ -18,12 +18,15 @@ from ..language.shape_lines import Shape
 from ..language.symbols import C
 from ..ledger.facts import (
     ARRANGING,
+    AVERAGED,
     INTERPOLATED,
+    MAGNITUDE,
     MATCHING,
     MULTIPLYING,
     POOLED,
     RESAMPLED,
     ROUTING,
+    STREAMS,
     SUMMED,
     WEIGHT_NORM,
     Entry,
@@ -49,6 +52,10 @@ NORMS: Mapping[str, Count] = {
     "rms": Count(3, "square, sum, division by the root"),
     "rms_late": Count(3, "square, sum, division by the root"),
     "rms_uncast": Count(3, "square, sum, division by the root"),
+    "gaussian_top_k": Count(
+        6,
+        "sum for the mean, difference from it, square, sum for the variance, difference from the threshold, max(x, 0)",
+    ),
 }
 ACTIVATIONS: Mapping[str, Count] = {
     "relu": Count(1, "max(x, 0)"),
@@ -80,6 +87,8 @@ NORMED = Count(4, "square, sum, division by the root, product, for each element 
 INTERPOLATION = Count(3, "x + w * (y - x): difference, product, sum")
 MEAN = Count(1, "a sum for each element of a mean of positions, and a division for each mean")
 RESAMPLE = Count(1, "a product and a sum for each element of the rows that are averaged, but no sum for the first row")
+STREAMS_MEAN = Count(1, "a sum for each element of a mean of residual streams, and a division for each mean")
+MAGNITUDES = Count(2, "square, sum, for each element of a row whose magnitude is computed")
 ROW = Count(1, "a sum for each element of a row")
 MASK = Count(1, "a sum for each score, if masked pairs are computed")
 
@@ -99,14 +108,25 @@ def printed_table() -> list[tuple[str, Count]]:
         ("interpolation", INTERPOLATION),
         ("mean", MEAN),
         ("weighted mean", RESAMPLE),
+        ("mean of streams", STREAMS_MEAN),
+        ("magnitude", MAGNITUDES),
         ("sum of a row", ROW),
         ("mask", MASK),
     ]
 
 
 def visible_keys(entry: Entry) -> Expr:
-    """Return the number of keys one new token sees: the keys of C earlier tokens, within any window, and its own."""
-    return (C if entry.window is None or entry.whole else Min(C, entry.window - 1)) + 1
+    """Return the number of keys one new token sees: the keys of C earlier tokens, within any window, and its own.
+
+    Compressed keys are in addition: one for each group of tokens that is complete with the new token.
+    """
+    own = Integer(0) if entry.window == 0 else earlier_keys(entry) + 1
+    return own if entry.compressed is None else own + floor((C + 1) / entry.compressed)
+
+
+def earlier_keys(entry: Entry) -> Expr:
+    """Return the number of C earlier tokens whose keys one new token sees."""
+    return C if entry.window is None or entry.whole else Min(C, entry.window - 1)
 
 
 def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
@@ -116,7 +136,8 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
     single new token (attention=new) has C + 1. With a window of w tokens, query i sees min(i, w) keys:
     m(2S - m + 1)/2 pairs for m = min(S, w). With n = ceil(S/w) chunks of w tokens, the first n - 1 chunks have
     w(w + 1)/2 pairs each, and the last one, of r = S - (n - 1)w tokens, has r(r + 1)/2. If w keys are chosen for each
-    query, the number of pairs is the same as in a window of w tokens.
+    query, the number of pairs is the same as in a window of w tokens. With an entry for each m tokens, query i sees
+    floor(i/m) entries, or the K of them that are chosen: k(S + 1) - mk(k + 1)/2 pairs, for k = min(floor(S/m), K).
 
     Parameters
     ----------
@@ -138,6 +159,8 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
     *before, queries, keys = shape
     if conventions["attention"] == "new":
         return (*before, visible_keys(entry))
+    if entry.compressed is not None:
+        return (*before, window_pairs(queries, entry.window) + compressed_pairs(queries, entry))
     limit = entry.window if entry.chosen is None else entry.chosen
     if limit is None:
         return (*before, queries * (keys + 1) / 2)
@@ -149,6 +172,22 @@ def elements(shape: Shape, entry: Entry, conventions: Conventions) -> Shape:
         return (*before, (full * limit * (limit + 1) + last * (last + 1)) / 2)
     least = Min(queries, limit)
     return (*before, least, (2 * queries - least + 1) / 2)
+
+
+def window_pairs(queries: Expr, window: Expr | None) -> Expr:
+    """Return the pairs of queries and the tokens that they see, if the others have compressed keys."""
+    if window == 0:
+        return Integer(0)
+    least = queries if window is None else Min(queries, window)
+    return least * (2 * queries - least + 1) / 2
+
+
+def compressed_pairs(queries: Expr, entry: Entry) -> Expr:
+    """Return the pairs of queries and the compressed keys that they see: of complete groups, or the chosen."""
+    size = entry.compressed or Integer(1)
+    most = floor(queries / size)
+    most = most if entry.chosen is None else Min(most, entry.chosen)
+    return most * (queries + 1) - size * most * (most + 1) / 2
 
 
 def at_last_position(entry: Entry, conventions: Conventions) -> bool:
@@ -254,10 +293,12 @@ EXPERTS: Rule = refuse("count=all does not support the routing and weighting of 
 
 
 def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return the FLOPs of a sum of rows, or of a mean: a sum for each element and a division for each mean.
+    """Return the FLOPs of a sum of rows, a magnitude, or a mean: a sum for each element and a division for each mean.
 
     Raises RuleError for experts.
     """
+    if entry.function == STREAMS:
+        raise RuleError(f"{entry.path}: count=all does not support the weights of residual streams")
     if entry.function == SUMMED:
         return (_times(entry, "", ROW.flops, entry.inputs[0].shape),)
     if entry.function == RESAMPLED:
@@ -265,7 +306,9 @@ def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
             _times(entry, " (products)", RESAMPLE.flops, entry.inputs[0].shape),
             _times(entry, " (sums)", RESAMPLE.flops * (int(entry.inputs[0].shape[-2]) - 1), entry.output.shape),
         )
-    if entry.function != POOLED:
+    if entry.function == MAGNITUDE:
+        return (_times(entry, "", MAGNITUDES.flops, entry.inputs[0].shape),)
+    if entry.function not in (POOLED, AVERAGED):
         return EXPERTS(entry, conventions)
     return (
         _times(entry, " (sum)", MEAN.flops, entry.inputs[0].shape),
@@ -287,6 +330,7 @@ ELEMENTWISE: Mapping[OperationKind, Rule] = refuse_others(
         OperationKind.ROTATE: rotate,
         OperationKind.SCAN: refuse("count=all does not support the elementwise work of a scan"),
         OperationKind.DELTA_RULE: refuse("count=all does not support the elementwise work of a delta rule"),
+        OperationKind.RECURRENCE: refuse("count=all does not support the elementwise work of a recurrence"),
         **rows(
             counts_nothing,
             *MATCHING,
@@ -299,6 +343,7 @@ ELEMENTWISE: Mapping[OperationKind, Rule] = refuse_others(
         **rows(EXPERTS, *ROUTING),
         OperationKind.COMBINE: combine,
         OperationKind.CHOOSE: refuse("count=all does not support the choice of keys"),
+        OperationKind.COMPRESS: refuse("count=all does not support the compression of tokens"),
         OperationKind.OBSERVED: refuse_observed,
     },
 )

@@ -16,7 +16,7 @@ SOME_WEIGHTS = (
     "The fixed table that this class stores as a weight is counted; other fixed tables, activations and dropout have "
     "no parameters."
 )
-TABLES: tuple[Table, ...] = ("tokens", "positions", "segments")  # tables of distances belong to attention
+TABLES: tuple[Table, ...] = ("tokens", "layers", "positions", "segments")  # tables of distances belong to attention
 WITHOUT = Convention(
     {
         "nothing": "every weight is counted",

@@ -21,8 +21,9 @@ def generation_terms(entry: Entry, conventions: Conventions) -> tuple[Term, ...]
     A step reads C + 1 keys: S + 1, S + 2, ..., S + N_new - 1 over all steps.
     """
     if entry.window is not None and not entry.output.encoded:
+        kind = "a sliding window" if entry.compressed is None else "compressed keys"
         raise RuleError(
-            f"{entry.path}: with a sliding window, the sum over all decoding steps has no closed form; use decode-flops"
+            f"{entry.path}: with {kind}, the sum over all decoding steps has no closed form; use decode-flops"
         )
     return (*prompt(entry, {**conventions, "logits": "last"}), *map(_passes, one_token(entry, conventions)))
 

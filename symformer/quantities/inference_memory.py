@@ -7,8 +7,9 @@ from sympy import Integer
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ATTENDING, CARRYING, STORING, WEIGHTLESS, Entry, OperationKind
+from ..ledger.facts import ATTENDING, CARRYING, COMPRESSING, STORING, WEIGHTLESS, Entry, OperationKind
 from .cache_rules import (
+    COMPRESSED_BYTES,
     CONVOLUTION_BYTES,
     DTYPE,
     GENERAL_STATE_BYTES,
@@ -20,10 +21,13 @@ from .cache_rules import (
     Cached,
     applies_delta_rule,
     check_unsharded,
+    compressed,
+    compresses,
     convolved,
     keeps_places,
     keys_and_values,
     per_token_product,
+    recurs,
     scans,
     shifted,
     shifts,
@@ -63,6 +67,11 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return (*weights(entry, conventions), *convolved(entry, conventions["weights"], conventions))
 
 
+def compressed_entries(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the bytes of the compressed entries and of the tokens that later entries need."""
+    return tuple(compressed(entry, SIZES[conventions["cache"]], conventions["weights"], conventions))
+
+
 def last_tokens(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the input of a token shift at the last token."""
     return tuple(shifted(entry, conventions["weights"], conventions))
@@ -80,6 +89,7 @@ QUANTITY = Cached(
         OperationKind.SELECT: last_tokens,
         **rows(cached, *ATTENDING),
         **rows(state, *CARRYING),
+        **rows(compressed_entries, *COMPRESSING),
         OperationKind.PRODUCT: per_token_product,
         OperationKind.OBSERVED: refuse_observed,
     },
@@ -100,6 +110,8 @@ QUANTITY = Cached(
         applies_delta_rule: STATE_BYTES,
         applies_general_delta_rule: GENERAL_STATE_BYTES,
         shifts: SHIFT_BYTES.format(of="the weights"),
+        recurs: STATE_BYTES,
+        compresses: COMPRESSED_BYTES.format(of="the weights"),
         keeps_places: CONVOLUTION_BYTES.format(of="the weights"),
     },
     model_dtype="weights",

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
-from ..ledger.facts import ATTENDING, CARRYING, STATE, STORING, WEIGHTLESS, Entry, OperationKind
+from ..ledger.facts import ATTENDING, CARRYING, COMPRESSING, STATE, STORING, WEIGHTLESS, Entry, OperationKind
 from .cache_rules import (
+    COMPRESSED_BYTES,
     CONVOLUTION_BYTES,
     DTYPE,
     GENERAL_STATE_BYTES,
     LATENT,
+    REUSED,
     SHIFT_BYTES,
     SIZES,
     STATE_BYTES,
     WINDOW,
     Cached,
     applies_delta_rule,
+    compressed,
+    compresses,
     convolved,
     keeps_places,
     keys_and_values,
     per_token_product,
+    recurs,
+    reuses,
     scans,
     shifted,
     shifts,
@@ -44,6 +50,11 @@ def convolution_state(entry: Entry, conventions: Conventions) -> tuple[Term, ...
     return tuple(convolved(entry, conventions["dtype"], conventions))
 
 
+def compressed_entries(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the bytes of the compressed entries and of the tokens that later entries need."""
+    return tuple(compressed(entry, SIZES[conventions["dtype"]], conventions["dtype"], conventions))
+
+
 def last_tokens(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the input of a token shift at the last token."""
     return tuple(shifted(entry, conventions["dtype"], conventions))
@@ -66,6 +77,7 @@ QUANTITY = Cached(
         OperationKind.SELECT: last_tokens,
         OperationKind.CONVOLUTION: convolution_state,
         **rows(state, *CARRYING),
+        **rows(compressed_entries, *COMPRESSING),
         OperationKind.PRODUCT: per_token_product,
         OperationKind.OBSERVED: measured("kv-cache", traced_cache_bytes),
     },
@@ -82,11 +94,14 @@ QUANTITY = Cached(
     decoded_tokens=0,
     recurrent="The bytes of the recurrent state that each layer passes to the next token, for each of B sequences.",
     notes={
+        reuses: REUSED,
         scans: STATES.format(layer="state-space"),
         applies_delta_rule: STATES.format(layer="linear-attention"),
         applies_general_delta_rule: "The size of the recurrent state does not depend on the number of tokens. "
         f"{GENERAL_STATE_BYTES}",
         shifts: SHIFT_BYTES.format(of="the cache"),
+        recurs: STATES.format(layer="recurrent"),
+        compresses: COMPRESSED_BYTES.format(of="the cache"),
         keeps_places: CONVOLUTION_BYTES.format(of="the cache"),
     },
     encoder="The cross-attention keys and values of all encoder tokens are included.",

@@ -407,7 +407,7 @@ def tally(
         else:
             lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
     count = scope.distinct if counts_storage and scope.distinct is not None else scope.count
-    return Line(path, key, count, part=scope.part, lines=tuple(lines), among=scope.among)
+    return Line(path, key, count, part=scope.part, lines=tuple(lines), parallel=scope.parallel, among=scope.among)
 
 
 def _called(item: Scope | Entry) -> str:

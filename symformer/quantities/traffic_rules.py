@@ -12,13 +12,18 @@ from ..language.symbols import S
 from ..ledger.facts import (
     ARRANGING,
     ATTENDING,
+    AVERAGED,
+    COPIES,
     GATHERED,
+    JOINED_STREAMS,
+    MAGNITUDE,
     MATCHING,
     MULTIPLYING,
     POINTWISE,
     POOLED,
     RESAMPLED,
     ROUTING,
+    ROW,
     SCATTERED,
     SHIFTED,
     SUMMED,
@@ -103,6 +108,10 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         raise RuleError(f"{entry.path}: placing the tokens of images among those of text is not supported")
     if entry.function in (WINDOWS, UNWINDOWED):
         raise RuleError(f"{entry.path}: the split of an image into windows is not supported")
+    if entry.function == JOINED_STREAMS:
+        raise RuleError(f"{entry.path}: residual streams, whose operations a kernel may fuse, are not supported")
+    if entry.function in (COPIES, ROW):
+        raise RuleError(f"{entry.path}: the residual streams of a token are not supported")
     if entry.function != "tokens":
         raise RuleError(f"{entry.path}: concatenating two tensors, as latent attention does, is not supported")
     return whole(entry, conventions)
@@ -194,11 +203,13 @@ EXPERTS: Rule = refuse(
 
 
 def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Raise RuleError for the outputs of experts, for a mean of positions, and for the sum of a row."""
+    """Raise RuleError for the outputs of experts, a mean of positions or streams, and the sum or magnitude of a row."""
     if entry.function == SUMMED:
         raise RuleError(f"{entry.path}: the sum of a row is not supported")
     if entry.function == RESAMPLED:
         raise RuleError(f"{entry.path}: the mean of rows of a table is not supported")
+    if entry.function in (AVERAGED, MAGNITUDE):
+        raise RuleError(f"{entry.path}: residual streams, whose operations a kernel may fuse, are not supported")
     if entry.function == POOLED:
         raise RuleError(f"{entry.path}: the mean of neighbouring patches is not supported")
     return EXPERTS(entry, conventions)
@@ -219,9 +230,11 @@ _RULES: Mapping[OperationKind, Rule] = {
     **rows(EXPERTS, OperationKind.EXPERTS, *ROUTING),
     OperationKind.COMBINE: combine,
     OperationKind.PRODUCT: refuse("memory traffic of a product of two computed tensors is not supported"),
+    OperationKind.COMPRESS: refuse("the bytes read and written to compress tokens depend on the kernel"),
     OperationKind.CHOOSE: refuse("the bytes read and written to choose the keys of each query depend on the kernel"),
     OperationKind.SCAN: refuse("the bytes that a scan reads and writes of its state depend on the kernel"),
     OperationKind.DELTA_RULE: refuse("the bytes that a delta rule reads and writes of its state depend on the kernel"),
+    OperationKind.RECURRENCE: refuse("the bytes that a recurrence reads and writes of its state depend on the kernel"),
     OperationKind.OBSERVED: refuse_observed,
 }
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
+from ..language.sizes import AtMost, Condition
+from ..language.symbols import S
 from ..ledger.adapters import Adapter, adapted, is_adapted
-from ..ledger.facts import CARRYING, Entry, Ledger, OperationKind, Scope
+from ..ledger.facts import CARRYING, COMPRESSING, Entry, Ledger, OperationKind, Scope
 from ..ledger.layer_kinds import mixtures
 from ..ledger.operations import record
 from ..ledger.placement import CHOICES
@@ -17,6 +19,10 @@ from .layer_kind_merge import Terms, merge_terms
 from .quantity import BOTH, Convention, Conventions, tally
 from .rule_sets import TRAINING
 from .rule_sets.rule_set import RuleSetQuantity
+
+NO_GROUP = (
+    "choose a larger value: without a complete group of tokens, no gradient reaches the weights that compress them"
+)
 
 
 def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -34,6 +40,12 @@ def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 @dataclass(frozen=True)
 class TrainFlops(RuleSetQuantity):
     """Training FLOPs: the trained weights determine which gradients are needed."""
+
+    def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
+        """Return the conditions of a step: compressed keys have gradients only if a group of tokens is complete."""
+        groups = {entry.compressed for _, entry in ledger if entry.kind in COMPRESSING and entry.compressed is not None}
+        whole = tuple(AtMost(group, S, NO_GROUP) for group in sorted(groups, key=str))
+        return (*whole, *super().conditions(ledger, conventions))
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the account of the ledger, rebuilt if only some weights are trained. Raises RuleError."""

@@ -46,7 +46,11 @@ from .relative_facts import RelativeFacts, relative_facts
 from .summary import share, show_json, unused_size_notes
 
 MATRICES, ATTENTION, ELEMENTS = "matrices", "attention", "element by element"
-CARRIED = {OperationKind.SCAN: "state-space scan", OperationKind.DELTA_RULE: "delta rule"}
+CARRIED = {
+    OperationKind.SCAN: "state-space scan",
+    OperationKind.DELTA_RULE: "delta rule",
+    OperationKind.RECURRENCE: "recurrence",
+}
 
 
 @dataclass(frozen=True)

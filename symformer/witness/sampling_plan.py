@@ -6,12 +6,12 @@ All formulas of a model whose sizes are sampled alike share their points, so tha
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
-from sympy import Expr, Integer, Min, Mul, Poly, Symbol, cancel, ceiling, expand, fraction
+from sympy import Add, Expr, Integer, Min, Mul, Poly, Symbol, cancel, ceiling, expand, floor, fraction, together
 
 from ..architectures.base_architecture import Architecture
 from ..components.base import Component
@@ -20,7 +20,7 @@ from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Divides, Numbers, Relations, evaluate_relation
 from ..language.symbols import B_vis, C, J_merge, N_new, P, S, print_order
-from ..ledger.facts import CARRYING, ONE, POOLED, WINDOWS, Entry, OperationKind
+from ..ledger.facts import CARRYING, JOINED_STREAMS, ONE, POOLED, WINDOWS, Entry, OperationKind
 from ..models.model import Model
 
 TARGET = Fraction(1, 10**12)
@@ -34,7 +34,15 @@ IMAGES = (1, 6)  # images that a class processes one at a time: a count is affin
 MERGED = (7, 8, 9, 10, 11)  # sides of merged squares of patches: a count is of degree 4 in them
 CLOSE = Fraction(9, 10)  # a probability of equal sizes from which the closer bound on it is worth its time
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
+RECURRENT = (11, 13, 16)  # tokens of a recurrence, likewise, next to attention: a count is quadratic in them
+WIDE = (5, 6)  # windows that are at most as wide as READ: a count is affine in them
 CHUNKS = (2, 3, 5)  # chunks of a known number of tokens that code loops over: a count is quadratic in the tokens
+# Residual streams: a count is cubic in them. They vary at the first depths only, because no row has both a size that
+# depends on depths and one that depends on streams, and no number of copies depends on both.
+WAYS = (8, 9, 10, 11)
+# Tokens of the groups that a compression replaces by one entry each: with lengths that are multiples of all of them, a
+# count is at most quadratic in each. The first values of two kinds differ, and one changes at a time.
+GROUPS = ((7, 8, 9), (10, 11, 12))
 NEW = (1, 2, 3)  # new tokens: their cache grows, so a count is quadratic in them, and three values determine it
 
 Factors = tuple[Expr, ...]
@@ -132,7 +140,9 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     entries = [(count.xreplace(totals), entry) for count, entry in model.ledger]
     # Sizes that cost time to run (layers, passes) get a few small values that suffice; the others are sampled.
     counts = [count.xreplace(totals) for count, _ in (*entries, *model.ledger.weights)]
-    depths = sorted({name for count in counts for name in count.free_symbols}, key=print_order)
+    joined = [entry.output.shape for _, entry in entries if entry.function == JOINED_STREAMS]
+    ways = {name for shape in joined for name in shape[1].free_symbols}
+    depths = sorted({name for count in counts for name in count.free_symbols} - ways, key=print_order)
     products = [_at_values(factors, fixed) for formula in formulas for factors in _products(formula)]
     weights = [weight.shape for _, weight in model.ledger.weights]
     shapes = [tensor.shape for _, entry in entries for tensor in (*entry.inputs, entry.output)]
@@ -145,29 +155,34 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     needed = {name for dims in (*products, *weights, *shapes) for dim in dims for name in dim.free_symbols}
     needed |= {name for condition in conditions for name in condition.symbols}
     needed -= {*fixed}
+    groups = _groups(entries)
     looped = _looped(entries, C if C in needed else S)
     few = {}
     if isinstance(model.component, Architecture) and model.component.witness.each_image:
         few = {size: values for size, values in {B_vis: IMAGES, J_merge: MERGED}.items() if size in needed}
     looped |= few
     for formula in formulas:
-        _settled(formula, depths, looped)
+        _settled(formula, depths, looped | groups)
     if C in needed:
         needed -= {S}  # S and C are the same tokens
         tensors = [tuple(dim.xreplace({S: C}) for dim in shape) for shape in tensors]
         products = [tuple(dim.xreplace({S: C}) for dim in factors) for factors in products]
-    widths = sorted(needed - {*depths, *totals, *looped, N_new}, key=print_order)
+    widths = sorted(needed - {*depths, *totals, *looped, *groups, N_new}, key=print_order)
     fresh = {size: Symbol(f"f_{size.name}", integer=True, positive=True) for size in widths}
     sides = _sides(products)
-    drawn = [_parametrise(fresh, (*conditions, *side)) for side in sides]
+    shorter = [_shorter(side, looped) for side in sides]
+    drawn = [
+        _parametrise({size: each for size, each in fresh.items() if size not in less}, (*conditions, *side), groups)
+        for side, less in zip(sides, shorter, strict=True)
+    ]
     degrees_in = [_Degrees(sizes, {*fresh.values()}) for sizes in drawn]
     tensors = list(dict.fromkeys(tensors))
     largest = min(_LARGEST, int(_ELEMENTS ** (1 / max(degree(shape) for degree in degrees_in for shape in tensors))))
-    most = {size: Integer(max(values)) for size, values in looped.items()}
+    most = {size: Integer(max(values)) for size, values in (looped | groups).items()}
     while any(_elements(shape, {**sizes, **most}, largest) > _MOST for sizes in drawn for shape in tensors):
         largest = largest * 3 // 4
     passes = any(map(new_tokens, formulas))
-    constants = len(depths) + len(looped) + len(fixed) + len(NEW) * passes
+    constants = len(depths) + len(looped) + len(groups) + max(map(len, shorter)) + len(fixed) + len(NEW) * passes
     apart = max(_apart([degree((size,)) for size in degree.sizes], constants, largest) for degree in degrees_in)
     fewest = max((max(values) for size, values in looped.items() if size not in (S, C, *few)), default=1)
     read = [degree((length,)) for degree in degrees_in for length in (S, C) if length in degree.sizes]
@@ -184,13 +199,27 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         )
         for formula in formulas
     }
-    grid = [
-        {**depth, **dict(zip(looped, values, strict=True)), **{size: int(value) for size, value in fixed.items()}}
-        for depth in _grid(depths, model.component, conditions)
-        for values in product(*looped.values())
-    ]
+    for formula in formulas:
+        _separate(formula, {*depths}, ways)
+    first, *deeper = _grid(depths, model.component, conditions)
+    always = {size: int(value) for size, value in fixed.items()} | {size: values[0] for size, values in groups.items()}
+    # The sizes of groups change the rows of one kind of layer, and depths only their number: both change at once.
+    others = [{size: value} for size, values in groups.items() for value in values[1:]]
+
+    def grid_of(small: Mapping[Symbol, tuple[int, ...]]) -> list[Numbers]:
+        once = [values[:1] if size in ways else values for size, values in small.items()]
+        grid = [
+            {**depth, **dict(zip(small, values, strict=True)), **always}
+            for depth, several in ((first, [*small.values()]), *((depth, once) for depth in deeper))
+            for values in product(*several)
+        ]
+        grid += [grid[0]] * (1 + len(others) - len(grid)) if groups else []
+        return [{**place, **changed} for place, changed in zip(grid, [{}, *others, *[{}] * len(grid)], strict=False)]
+
     places = tuple(
-        SamplingRegion(depth, side, sizes) for side, sizes in zip(sides, drawn, strict=True) for depth in grid
+        SamplingRegion(place, side, sizes)
+        for side, sizes, less in zip(sides, drawn, shorter, strict=True)
+        for place in grid_of(looped | less)
     )
     return SamplingPlan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes, totals, fewest, few)
 
@@ -239,13 +268,24 @@ def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbo
             found |= {name: KERNELS for place in entry.weights[0].shape[2:] for name in place.free_symbols}
         if entry.kind in CARRYING and entry.chunk is None:
             found[length] = READ
+        if entry.kind is OperationKind.RECURRENCE and length is S:
+            found[length] = RECURRENT
         if isinstance(entry.chunk, Integer) and length is S:
             found[length] = tuple(int(entry.chunk) * chunks for chunks in CHUNKS)
         if entry.function == POOLED:
             found |= dict.fromkeys(entry.output.shape[1].free_symbols, POOLS)
+        if entry.function == JOINED_STREAMS:
+            found |= dict.fromkeys(entry.output.shape[1].free_symbols, WAYS)
         if entry.function == WINDOWS:  # an image has many windows, so their sizes are small
             found |= dict.fromkeys(entry.output.shape[1].free_symbols, POOLS)
     return found
+
+
+def _groups(entries: Sequence[tuple[Expr, Entry]]) -> dict[Symbol, tuple[int, ...]]:
+    """Return the sizes of the groups of tokens that are compressed, with the values to test."""
+    found = {entry.compressed for _, entry in entries if entry.kind is OperationKind.COMPRESS}
+    sizes = sorted((size for size in found if isinstance(size, Symbol)), key=print_order)
+    return dict(zip(sizes, GROUPS, strict=False))
 
 
 def _states(entry: Entry) -> list[tuple[Expr, ...]]:
@@ -254,6 +294,8 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
         _, k, v, *_ = entry.inputs
         batch, heads, length, width = v.shape
         return [(batch, heads, length, entry.chunk or ONE, k.width), (batch, heads, k.width, width)]
+    if entry.kind is OperationKind.RECURRENCE:
+        return [entry.inputs[0].shape]
     x, _, write, _ = entry.inputs
     states = [(*x.shape, write.width)]
     if entry.chunk is not None:
@@ -263,12 +305,19 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
     return states
 
 
+def _shorter(side: tuple[Side, ...], looped: Mapping[Symbol, tuple[int, ...]]) -> dict[Symbol, tuple[int, ...]]:
+    """Return the windows that are at most as wide as a looped length on one branch of a min, with values to test."""
+    return {each.low: WIDE for each in side if isinstance(each, AtMost) and each.high in {S, C} & looped.keys()}
+
+
 def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol, tuple[int, ...]]) -> None:
     """Raise WitnessError if the values of depths, looped sizes and new tokens do not determine a formula."""
-    for name, values in looped.items():
-        if _degree_in(formula, name) >= len(values):
-            raise WitnessError(f"{formula.id}: its degree in {name} is too high for {len(values)} values of it")
-    if depths and Poly(formula.expanded, *depths).total_degree() > 1:
+    for side, branch in _sides(_products(formula)).items() if looped else ():
+        expr = _unrounded(formula.expanded, looped).xreplace(branch)
+        for name, values in {**looped, **_shorter(side, looped)}.items():
+            if Poly(expr, name).degree() >= len(values):
+                raise WitnessError(f"{formula.id}: its degree in {name} is too high for {len(values)} values of it")
+    if depths and Poly(_unrounded(formula.expanded, looped), *depths).total_degree() > 1:
         raise WitnessError(f"{formula.id} is not affine in its depths, so two values of each do not determine it")
     if new_tokens(formula) and Poly(formula.expanded, N_new).degree() > 2:
         raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three values of it do not determine it")
@@ -279,13 +328,45 @@ def _degree_in(formula: Formula, size: Symbol) -> int:
     return max(int(Poly(_unrounded(formula.expanded), size).degree()), 0)
 
 
-def _unrounded(expr: Expr) -> Expr:
-    """Return an expression at sizes where its ceilings round nothing."""
-    return expr.xreplace({each: each.args[0] for each in expr.atoms(ceiling)})
+def _separate(formula: Formula, depths: set[Symbol], ways: set[Symbol]) -> None:
+    """Raise WitnessError if a row, or its number of copies, depends both on depths and on residual streams."""
+    for count, line in formula.root.leaves():
+        for term in line.terms:
+            for expr in (count, Mul(*term.factors)):
+                if expr.free_symbols & ways and expr.xreplace(dict(formula.relations)).free_symbols & depths:
+                    raise WitnessError(f"{formula.id}: {line.path} depends both on depths and on residual streams")
+
+
+def _unrounded(expr: Expr, sizes: Collection[Symbol] = ()) -> Expr:
+    """Return an expression at sizes where its ceilings round nothing, and at lengths that groups of tokens divide."""
+    expr = expr.xreplace({each: each.args[0] for each in expr.atoms(ceiling)})
+    wholes = {each: _whole(each) for each in expr.atoms(floor) if _counts_groups(each)}
+    groups = {size for each in wholes.values() for size in fraction(each)[1].free_symbols} & {*sizes}
+    if not groups:
+        return expr
+    multiple = Mul(*groups)
+    expr = expr.xreplace({each: Symbol(str(each)) for each in expr.atoms(Min)})  # on one branch, a single size
+    return expand(expr.xreplace(wholes).xreplace({length: length * multiple for length in (S, C)}))
+
+
+def _counts_groups(expr: Expr) -> bool:
+    """Return whether an expression is the number of complete groups of tokens, of a size that a model has."""
+    if not isinstance(expr, floor):
+        return False
+    length, group = fraction(_whole(expr))
+    return length in (S, C) and bool(group.is_Symbol)
+
+
+def _whole(rounded: Expr) -> Expr:
+    """Return the number of complete groups of a length that they divide; fewer further tokens complete no group."""
+    length, group = fraction(together(rounded.args[0]))
+    return Add(*(term for term in Add.make_args(length) if term.free_symbols)) / group
 
 
 def _without_ceilings(shape: Factors) -> Factors:
     """Return factors of the elements of a tensor, where nothing is rounded: windows hold the tokens of their image."""
+    floors = {each: each.args[0] for dim in shape for each in dim.atoms(floor) if _counts_groups(each)}  # at least
+    shape = tuple(dim.xreplace(floors) for dim in shape)
     if not any(dim.has(ceiling) for dim in shape):
         return shape
     return (cancel(_unrounded(Mul(*shape))),)
@@ -320,10 +401,18 @@ def _holds(bounds: Sequence[AtMost], numbers: Numbers) -> bool:
 
 def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr, Expr]]:
     """Return every choice of one branch of each min: its conditions, and the value of the min."""
-    inside = {one for each in {each for factors in products for each in factors} for one in each.atoms(Min, ceiling)}
+    each_factor = {each for factors in products for each in factors}
+    inside = {one for each in each_factor for one in each.atoms(Min, ceiling, floor)}
     found = sorted((one for one in inside if isinstance(one, Min)), key=str)
     rounded = sorted((one for one in inside if isinstance(one, ceiling)), key=str)
+    groups = sorted((one for one in inside if _counts_groups(one)), key=str)
     choices: list[list[tuple[Side, dict[Expr, Expr]]]] = []
+    divided: dict[Expr, dict[Expr, Expr]] = {}
+    for one in groups:
+        divided.setdefault(_whole(one), {})[one] = _whole(one)
+    for whole, values in divided.items():
+        dividend, divisor = fraction(whole)
+        choices.append([(Divides(divisor, dividend), values)])
     for one in rounded:
         dividend, divisor = fraction(one.args[0])
         choices.append([(Divides(divisor, dividend), {one: one.args[0]})])
@@ -341,8 +430,13 @@ def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr
     return sides
 
 
-def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtMost, ...]) -> dict[Symbol, Expr]:
-    """Return each size as a fresh variable, multiplied by its required divisors and raised by its lower bounds."""
+def _parametrise(
+    fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtMost, ...], groups: Collection[Symbol] = ()
+) -> dict[Symbol, Expr]:
+    """Return each size as a fresh variable, multiplied by its required divisors and raised by its lower bounds.
+
+    A length that groups of tokens divide is raised by a multiple of them.
+    """
 
     def expr(size: Symbol) -> Expr:
         if size not in fresh:  # one of a few small values
@@ -356,9 +450,10 @@ def _parametrise(fresh: Mapping[Symbol, Symbol], conditions: tuple[Divides | AtM
             others = [*divisors[:place], *divisors[place + 1 :]]
             if not any(fraction(other / divisor)[1] == 1 and other != divisor for other in others):
                 result = result * _put(divisor)
+        whole = Mul(*(divisor for divisor in divisors if divisor in groups))
         for condition in conditions:
-            if isinstance(condition, AtMost) and condition.high == size:
-                result = result + _put(condition.low) - 1
+            if isinstance(condition, AtMost) and condition.high == size and condition.low not in groups:
+                result = result + (_put(condition.low) - 1) * whole
         return result
 
     def _put(bound: Expr) -> Expr:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from typing import Any, get_args
 
 from sympy import Expr, Symbol
 from torch import nn
 
 from ..architectures.base_architecture import Architecture
+from ..architectures.bases.encoder_decoder import EncoderDecoder, Tower
 from ..architectures.bases.multimodal import LANGUAGE, Multimodal
-from ..architectures.bases.stacked import Stacked
+from ..architectures.bases.stacked import Stack, Stacked
 from ..language.errors import WitnessError
 from ..language.sizes import evaluate
 from ..ledger.facts import ARRANGING, POINTWISE
@@ -116,13 +117,13 @@ def our_path(component: Architecture, name: str, numbers: Mapping[Symbol, int]) 
 
 def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, int]) -> str:
     """Return a path with the stack of a layer: torch keeps all layers in one list, we keep one stack per kind."""
-    stacks, before = _stacks(component), _before(component)
-    if len(stacks) < 2 or not path.startswith(before):
+    before = next((each for each in _towers(component) if path.startswith(each)), None)
+    if before is None or len(_towers(component)[before]) < 2:
         return path
     place, _, inside = path.removeprefix(before).partition(".")[2].partition(".")
     if not place.isdigit():
         return path
-    order = _order(component, numbers)
+    order = _order(component, before, numbers)
     stack = order[int(place)] if int(place) < len(order) else ""
     own = before + ".".join(filter(None, (stack, place, inside)))
     if not stack or with_stars(own) not in _named(component):
@@ -133,9 +134,9 @@ def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, i
     )
 
 
-def _order(component: Architecture, numbers: Mapping[Symbol, int]) -> list[str]:
-    """Return the stack of each layer, in the order of torch's list."""
-    stacks, layers = _stacks(component), component.fields.layers
+def _order(component: Architecture, before: str, numbers: Mapping[Symbol, int]) -> list[str]:
+    """Return the stack of each layer of a tower, in the order of torch's list."""
+    stacks, layers = _towers(component)[before], component.fields.layers
     named = {count: stack for stack, count in stacks.items()}
     if layers is not None and layers.alternating:
         return [named[size] for size in layers.order(numbers)]
@@ -143,15 +144,17 @@ def _order(component: Architecture, numbers: Mapping[Symbol, int]) -> list[str]:
 
 
 @cache
-def _before(component: Architecture) -> str:
-    """Return the beginning of the paths of the layers of a language model with further towers, or ""."""
-    return f"{LANGUAGE}." if isinstance(component, Multimodal) else ""
+def _towers(component: Architecture) -> Mapping[str, Mapping[str, Expr]]:
+    """Return the number of layers of each stack, in the order of the config, by the beginning of the tower's paths."""
+    if isinstance(component, EncoderDecoder):
+        return {f"{tower}.": _counts(component.stacks(tower)) for tower in get_args(Tower)}
+    if isinstance(component, Stacked):
+        return {f"{LANGUAGE}." if isinstance(component, Multimodal) else "": _counts(component.stacks)}
+    return {}
 
 
-@cache
-def _stacks(component: Architecture) -> Mapping[str, Expr]:
-    """Return the number of layers of each stack, in the order in which the config lists them."""
-    return {each.name: each.count for each in component.stacks} if isinstance(component, Stacked) else {}
+def _counts(stacks: tuple[Stack, ...]) -> Mapping[str, Expr]:
+    return {each.name: each.count for each in stacks}
 
 
 @cache

@@ -177,10 +177,19 @@ class TorchWitness(Session):
         batch, new = target.shape
         facts: dict[str, Any] = {"decoder_input_ids": target, "use_cache": cache is not None, "past_key_values": cache}
         before = cache.get_seq_length() if cache is not None else 0
-        if masked:
+        kinds: list[str] = getattr(getattr(model.config, "decoder", None), "layer_types", [])
+        if masked and kinds:  # the decoder has a mask for each kind; the encoder and cross-attention need none
+            masks: dict[str, Tensor] = {}
+            for kind in {*kinds}:
+                seen = new if cache is None else cache.self_attention_cache.get_mask_sizes(new, kinds.index(kind))[0]
+                masks[kind] = torch.zeros(batch, 1, new, seen, device=target.device)
+            facts |= {"decoder_attention_mask": masks, "attention_mask": dict.fromkeys(masks)}
+        elif masked:
             facts["decoder_attention_mask"] = torch.zeros(batch, 1, new, before + new, device=target.device)
         if before:
-            facts["encoder_outputs"] = (self._memory,)
+            from transformers.modeling_outputs import BaseModelOutput
+
+            facts["encoder_outputs"] = BaseModelOutput(last_hidden_state=self._memory)
         else:
             facts[model.main_input_name] = source  # type: ignore[index]
         with unpadded(), nullcontext() if masked else _of_ones():
@@ -198,7 +207,7 @@ class TorchWitness(Session):
 
         config: Any = self.model().config
         if config.is_encoder_decoder:  # each cache is as deep as the decoder; the config's depth is the encoder's
-            return EncoderDecoderCache(DynamicCache(), DynamicCache())
+            return EncoderDecoderCache(DynamicCache(config=getattr(config, "decoder", None)), DynamicCache())
         return DynamicCache(config=config)
 
     # -- FLOPs ---------------------------------------------------------------------------------------------------
@@ -219,11 +228,23 @@ class TorchWitness(Session):
         if tokens not in self._prompts:
             cache = self.empty()
             read = self.counted(self.call(tokens, cache=cache))
-            held = {row: tensor.numel() * tensor.element_size() for row, tensor in tensors_of(cache).items()}
+            states = {**tensors_of(cache), **self.states_of_modules()}
+            held = {row: tensor.numel() * tensor.element_size() for row, tensor in states.items()}
             if not held:
                 raise WitnessError(f"the cache of {self.component.name} is empty: nothing was counted")
             self._prompts[tokens] = PromptRun(cache, read, held)
         return self._prompts[tokens]
+
+    def states_of_modules(self) -> dict[str, Tensor]:
+        """Return the states that recurrent modules store themselves, instead of the cache, by path."""
+        if all(entry.kind is not OperationKind.RECURRENCE for _, entry in self.component.ledger):
+            return {}
+        return {
+            f"{path}.{name}": value
+            for path, module in self.model().named_modules()
+            for name, value in vars(module).items()
+            if isinstance(value, Tensor)
+        }
 
     def decoded(self, length: Symbol, passes: int = 1) -> PromptRun:
         """Return a prompt and at least this many passes of one token after it."""
@@ -295,13 +316,15 @@ class TorchWitness(Session):
                     indexers[f"{stack}.{place}"] = name
                     continue
                 layers[f"{stack}.{place}"] = name
+                kinds = {key: path for key, path in kinds.items() if not name.startswith(f"{path}.")}  # only innermost
                 kinds[f"{stack}.{place}", with_stars(self.ours(name)) not in attends] = name
         owners = {*layers.values(), *indexers.values()}
+        stored = self.states_of_modules()
         parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
         for row, size in held.items():
             place, _, kept = row.rpartition(".")
             inside = indexers.get(place) if kept == "indexer_keys" else None
-            path = inside or kinds.get((place, is_state(row)), layers.get(place))
+            path = place if row in stored else inside or kinds.get((place, is_state(row)), layers.get(place))
             if path is None:
                 raise WitnessError(f"no attention of {self.component.name} owns {row} of the cache")
             owners.add(path)

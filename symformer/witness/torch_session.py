@@ -190,14 +190,16 @@ def differentiable_outputs(output: Any) -> list[Tensor]:
 
 
 def tensors_of(cache: Any) -> dict[str, Tensor]:
-    """Return every floating-point tensor of a cache, layer by layer."""
-    return {
-        f"{stack}layers.{place}.{name}": tensor
-        for stack, each in _stacks(cache)
-        for place, layer in enumerate(each.layers)
-        for name, tensor in _named(layer)
-        if isinstance(tensor, Tensor) and tensor.is_floating_point() and tensor.numel()
-    }
+    """Return every floating-point tensor of a cache, layer by layer; values that are the keys are not repeated."""
+    found: dict[str, Tensor] = {}
+    for stack, each in _stacks(cache):
+        for place, layer in enumerate(each.layers):
+            own: dict[int, tuple[str, Tensor]] = {}
+            for name, tensor in _named(layer):
+                if isinstance(tensor, Tensor) and tensor.is_floating_point() and tensor.numel():
+                    own.setdefault(id(tensor), (f"{stack}layers.{place}.{name}", tensor))
+            found |= dict(own.values())
+    return found
 
 
 def is_state(row: str) -> bool:

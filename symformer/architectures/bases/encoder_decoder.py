@@ -14,6 +14,7 @@ from ...language.symbols import L_dec, L_enc
 from ...ledger.facts import Tensor
 from ...ledger.operations import Operations
 from ..base_architecture import Architecture
+from .stacked import Stack
 
 Tower = Literal["encoder", "decoder"]  # torch's names
 
@@ -33,6 +34,10 @@ class EncoderDecoder(Architecture):
     def logits(self) -> tuple[str, LMHead]:
         """Return the LM head and its name."""
         return "lm_head", LMHead(tied=True)
+
+    def stacks(self, tower: Tower) -> tuple[Stack, ...]:
+        """Return the stacks of layers of a tower, one for each kind."""
+        return (Stack(self.layers, L_enc if tower == "encoder" else L_dec, self.layer(tower)),)
 
     @abstractmethod
     def layer(self, tower: Tower) -> Component:
@@ -62,4 +67,8 @@ class EncoderDecoder(Architecture):
     def _run(self, ops: Operations, tower: Tower, count: Expr, tokens: Tensor, **read: Tensor) -> Tensor:
         x = self.embed(ops, tower, tokens)
         read |= self.beside(ops, tower, tokens)
-        return self.finish(ops, tower, ops.repeat(f"{tower}.{self.layers}", count, self.layer(tower), x, read))
+        name = f"{tower}.{self.layers}"
+        if len(stacks := self.stacks(tower)) > 1:
+            kinds = {f"{tower}.{each.name}": (each.count, each.layer, (read,)) for each in stacks}
+            return self.finish(ops, tower, ops.mix_layers(name, count, kinds, x))
+        return self.finish(ops, tower, ops.repeat(name, count, self.layer(tower), x, read))

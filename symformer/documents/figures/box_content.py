@@ -28,6 +28,7 @@ TINTS = {
     "attention": ("#D3E6F2", "#0072B2"),
     "state-space mixer": ("#FBE0D2", "#D55E00"),
     "linear attention": ("#DDF0FA", "#56B4E9"),
+    "recurrent block": ("#F3DDD6", "#B03A00"),
     "MLP": ("#D2ECE4", "#009E73"),
     "norms": ("#F7F4DA", "#9C9200"),
     "head": ("#F5E3ED", "#CC79A7"),

@@ -119,9 +119,9 @@ class FigureBuilder:
             if mixture is None or mixture.order == "kind by kind":
                 found += drafts
             else:
-                both = Line(
-                    mixture.path, f"{line.key}.kinds".lstrip("."), ONE, lines=tuple(each.line for each in drafts)
-                )
+                tower = mixture.name.removesuffix(".*").rpartition(".")[0]  # a model may have kinds in several towers
+                key = ".".join(filter(None, (line.key, tower, "kinds")))
+                both = Line(mixture.path, key, ONE, lines=tuple(each.line for each in drafts))
                 found.append(Draft(both.key, both, frame=True, items=drafts, count=count, mixed=True))
         return found
 
@@ -214,7 +214,7 @@ class FigureBuilder:
             yield ["rotary positions"]
         if any(entry.kind is OperationKind.POSITIONS and entry.function == "slopes" for entry in entries):
             yield ["linear biases (ALiBi)"]
-        for window in dict.fromkeys(entry.window for entry in entries if entry.window is not None):
+        for window in dict.fromkeys(entry.window for entry in entries if entry.window not in (None, 0)):
             yield ["window of ", Math.of(window.xreplace(self.formula.display_relations)), " tokens"]
 
 

@@ -4,7 +4,26 @@ from __future__ import annotations
 
 from ...algebra import role_totals
 from ...formulas.account import Line
-from ...ledger.facts import INTERPOLATED, POOLED, RESAMPLED, SCATTERED, SHIFTED, SUMMED, Entry, OperationKind
+from ...ledger.facts import (
+    AVERAGED,
+    COPIES,
+    GAUSSIAN_TOP_K,
+    INTERPOLATED,
+    JOINED_STREAMS,
+    MAGNITUDE,
+    OTHER_STREAMS,
+    POOLED,
+    RESAMPLED,
+    ROW,
+    SCATTERED,
+    SHIFTED,
+    STREAM,
+    STREAMS,
+    SUBTRACTED,
+    SUMMED,
+    Entry,
+    OperationKind,
+)
 
 OPERATIONS = {
     OperationKind.LINEAR: "Linear",
@@ -22,13 +41,16 @@ OPERATIONS = {
     OperationKind.COMBINE: "Weighted sum",
     OperationKind.MATCH: "Match",
     OperationKind.CHOOSE: "Key selection",
+    OperationKind.COMPRESS: "Compression",
     OperationKind.SCAN: "Scan",
     OperationKind.DELTA_RULE: "Delta rule",
+    OperationKind.RECURRENCE: "Recurrence",
     OperationKind.PRODUCT: "Product",
     OperationKind.DROPOUT: "Dropout",
 }
 TABLES = {
     "tokens": "Token embedding",
+    "layers": "Per-layer embedding",
     "positions": "Position embedding",
     "segments": "Segment embedding",
     "distances": "Distance embedding",
@@ -38,11 +60,20 @@ FUNCTIONS = {
     **{"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"},
     "xielu": "xIELU",
 }
+LABELS = {
+    AVERAGED: "Mean of streams",
+    MAGNITUDE: "Magnitude",
+    STREAM: "Stream selection",
+    OTHER_STREAMS: "Stream selection",
+    JOINED_STREAMS: "Streams",
+    SUBTRACTED: "Difference",
+}
 ROLES = {
     **dict.fromkeys((OperationKind.LOOKUP, OperationKind.POSITIONS), "embeddings"),
     **dict.fromkeys((OperationKind.SCORES, OperationKind.SOFTMAX, OperationKind.MIX), "attention"),
     OperationKind.SCAN: "state-space mixer",
     OperationKind.DELTA_RULE: "linear attention",
+    OperationKind.RECURRENCE: "recurrent block",
     OperationKind.NORM: "norms",
 }
 
@@ -57,6 +88,8 @@ def operation(entry: Entry) -> str:
         return "Sines and cosines"
     if entry.kind is OperationKind.POSITIONS:
         return "Fixed positions"
+    if entry.function == GAUSSIAN_TOP_K:
+        return "Gaussian top-k"
     if entry.kind is OperationKind.NORM:
         return "Layer normalisation" if entry.function == "layer" else f"Normalisation ({entry.function})"
     if entry.kind is OperationKind.MOVE:
@@ -65,6 +98,10 @@ def operation(entry: Entry) -> str:
         return FUNCTIONS.get(entry.function, entry.function)
     if entry.kind is OperationKind.MULTIPLY and len(entry.inputs) == 1:
         return "Scaling"
+    if entry.function in (STREAMS, COPIES, ROW):
+        return {OperationKind.COMBINE: "Sum of streams", OperationKind.MATCH: "Mixed streams"}.get(
+            entry.kind, "Streams"
+        )
     if entry.function == SHIFTED:
         return "Token shift"
     if entry.function == INTERPOLATED:
@@ -75,6 +112,8 @@ def operation(entry: Entry) -> str:
         return "Interpolation"
     if entry.function == POOLED:
         return "Average pooling"
+    if entry.function in LABELS:
+        return LABELS[entry.function]
     if entry.function == SCATTERED:
         return "Insertion"
     return OPERATIONS.get(entry.kind, entry.kind.value)

@@ -99,9 +99,9 @@ class Latex(Language):
         return plain_id(id)
 
     def columns(self, align: str) -> str:
-        share = 0.77 if len(align) == 2 else 0.4 if len(align) < 5 else 0.3
-        if align.count("w") > 1 and len(align) < 4:
-            share = 0.46 if len(align) == 2 else 0.32
+        share = 0.75 if len(align) == 2 else 0.4 if len(align) < 5 else 0.3
+        if align.count("w") > 1 and len(align) < 5:
+            share = {2: 0.46, 3: 0.32, 4: 0.35}[len(align)]
 
         def spelt(place: int, kind: str) -> str:
             if kind != "w":

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
 
-from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceiling, floor, sqrt
+from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceiling, floor, fraction, sqrt, together
 
 from ..symbols import letter, print_order
 
@@ -208,8 +208,15 @@ def tree(expr: Expr) -> Tree:
         return _product(expr)
     for function, name in _CALLS.items():
         if isinstance(expr, function):
-            return Call(name, tuple(tree(argument) for argument in sorted(expr.args, key=house_key)))
+            arguments = [_one_fraction(each) if function in (floor, ceiling) else each for each in expr.args]
+            return Call(name, tuple(tree(argument) for argument in sorted(arguments, key=house_key)))
     raise TypeError(f"{expr} has no display form: {type(expr).__name__}")
+
+
+def _one_fraction(expr: Expr) -> Expr:
+    """Return a sum of fractions of sizes, such as C/m + 1/m, as one fraction, (C + 1)/m; else the expression."""
+    joined = together(expr) if isinstance(expr, Add) else expr
+    return joined if fraction(joined)[1].free_symbols else expr
 
 
 def _product(expr: Expr) -> Tree:

@@ -142,12 +142,16 @@ COMMON: dict[OperationKind, Saver] = refuse_others(
         OperationKind.SELECT: select,
         OperationKind.MATCH: match,
         OperationKind.CHOOSE: refuse("activation memory of the choice of keys is not supported"),
+        OperationKind.COMPRESS: refuse("activation memory of compressed tokens is not supported"),
         OperationKind.JOIN: join,
         OperationKind.SCAN: refuse(
             "activation memory of a scan, which transformers runs token by token, is not supported"
         ),
         OperationKind.DELTA_RULE: refuse(
             "activation memory of a delta rule, which transformers runs chunk by chunk, is not supported"
+        ),
+        OperationKind.RECURRENCE: refuse(
+            "activation memory of a recurrence, which transformers runs token by token, is not supported"
         ),
         **rows(
             refuse("activation memory of experts in transformers is not supported"), OperationKind.EXPERTS, *ROUTING

@@ -13,6 +13,7 @@ from ...ledger.facts import (
     ARRANGING,
     ATTENDING,
     CARRYING,
+    COMPRESSING,
     MATCHING,
     POINTWISE,
     ROUTING,
@@ -61,7 +62,7 @@ def refuse_unlisted(entry: Entry, reading: RoleTable) -> tuple[Term, ...]:
 # The kinds that no rule set counts, and those that none has a rule for.
 SILENT: Mapping[OperationKind, Counting] = {
     **dict.fromkeys((*POINTWISE, *ARRANGING, *ROUTING), counts_nothing),
-    **dict.fromkeys((*CARRYING, *MATCHING, OperationKind.CONVOLUTION), refuse_unlisted),
+    **dict.fromkeys((*CARRYING, *COMPRESSING, *MATCHING, OperationKind.CONVOLUTION), refuse_unlisted),
     OperationKind.OBSERVED: refuse_observed,
 }
 

@@ -11,7 +11,7 @@ from ...formulas.formula import Formula
 from ...language.errors import OptionError, RegistrationError, RuleError
 from ...language.plugins import Plugins
 from ...language.sizes import Condition
-from ...ledger.facts import ATTENDING, CARRYING, MATCHING, ONE, Entry, Ledger, OperationKind
+from ...ledger.facts import ATTENDING, CARRYING, COMPRESSING, MATCHING, ONE, Entry, Ledger, OperationKind
 from ..quantity import COUNTED, PLACEMENT, Convention, Conventions, Quantity, require_total, tally
 from .linear_roles import RoleTable
 
@@ -90,7 +90,7 @@ class RuleSet:
                 f"{self.who} counts two attention products per head, the scores and the weighted values, but "
                 f"{reading.name} has {len(scores)} kinds of scores and {len(mixes)} of weighted values: {others}"
             )
-        if unknown := reading.of(*CARRYING, *MATCHING, OperationKind.CONVOLUTION):
+        if unknown := reading.of(*CARRYING, *COMPRESSING, *MATCHING, OperationKind.CONVOLUTION):
             entry = unknown[0]
             raise self.refuse(f"{self.who} has no rule for the {entry.kind.value} {entry.path}")
         if not any(entry.logits for entry in reading.entries) and not reading.of(OperationKind.OBSERVED):

@@ -5,7 +5,17 @@ from __future__ import annotations
 from sympy import Integer
 
 from ...formulas.account import Measure, Term
-from ...ledger.facts import ARRANGING, ATTENDING, CARRYING, MATCHING, POINTWISE, ROUTING, Entry, OperationKind
+from ...ledger.facts import (
+    ARRANGING,
+    ATTENDING,
+    CARRYING,
+    COMPRESSING,
+    MATCHING,
+    POINTWISE,
+    ROUTING,
+    Entry,
+    OperationKind,
+)
 from .common_rules import counts_nothing, refuse_observed, refuse_unlisted
 from .linear_roles import RoleTable
 from .rule_set import RuleSet
@@ -47,7 +57,9 @@ TIMM = RuleSet(
     "fvcore does not count. Biases, activations and sums add nothing.",
     {
         **dict.fromkeys((*POINTWISE, *ARRANGING, *ATTENDING, OperationKind.PARAMETER), counts_nothing),
-        **dict.fromkeys((*CARRYING, *MATCHING, *ROUTING, OperationKind.LOOKUP, OperationKind.EXPERTS), refuse_unlisted),
+        **dict.fromkeys(
+            (*CARRYING, *COMPRESSING, *MATCHING, *ROUTING, OperationKind.LOOKUP, OperationKind.EXPERTS), refuse_unlisted
+        ),
         OperationKind.LINEAR: linear,
         OperationKind.CONVOLUTION: convolution,
         OperationKind.NORM: norm,

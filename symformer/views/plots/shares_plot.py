@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sympy import Expr
 
-from ...algebra.role_totals import ROLES, role_totals
+from ...algebra.role_totals import RECURRENT, ROLES, role_totals
 from ...architectures import composed_model, presets_of
 from ...formulas.formula import Formula
 from ...language.errors import OptionError
@@ -30,6 +30,7 @@ STYLES = {
     "attention": (INKS[1], HATCHES[1]),
     "state-space mixer": (INKS[5], HATCHES[6]),
     "linear attention": (INKS[6], HATCHES[5]),
+    "recurrent block": (INKS[5], HATCHES[5]),
     "MLP": (INKS[2], HATCHES[2]),
     "norms": (INKS[3], HATCHES[3]),
     "head": (INKS[4], HATCHES[4]),
@@ -99,7 +100,7 @@ def shares(models: Sequence[Counted], extension: str) -> bytes:
         figure.legend(
             *axes.get_legend_handles_labels(),
             loc="outside upper center",
-            ncols=min(4 if {"state-space mixer", "linear attention"} & {*roles} else 5, len(roles)),
+            ncols=min(4 if {*RECURRENT} & {*roles} else 5, len(roles)),
             handlelength=1.4,
             columnspacing=1.0,
         )
