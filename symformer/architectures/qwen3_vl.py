@@ -64,14 +64,15 @@ class DeepstackLanguageModel(LanguageModel):
 
     shapes = (
         "tokens[B,S], images[B_vis,Z**2/(Z_patch**2*J_merge**2),E], "
-        "features[B_vis,Z**2/(Z_patch**2*J_merge**2),E] -> x[B,S,E]"
+        "features[B_vis,L_deep,Z**2/(Z_patch**2*J_merge**2),E] -> x[B,S,E]"
     )
 
     def forward(self, ops: Operations, tokens: Tensor, images: Tensor, features: Tensor) -> Tensor:  # type: ignore[override]
         whole = self.whole
         x = ops.scatter("image_tokens", whole.embed(ops, tokens), images)
         (angles,) = whole.context(ops, tokens)
-        contexts = ((features, angles), (angles,))
+        feature = features.view(images.shape, "feature")  # each layer reads its own
+        contexts = ((feature, angles), (angles,))
         x = run_stacks(ops, whole.names.layers, whole.stacks, x, contexts, order="kind by kind")
         return ops.call(whole.names.norm, whole.norm, x)
 
@@ -141,6 +142,7 @@ class Qwen3VL(Multimodal, Qwen3):
         fixed={
             **{f"{IMAGE}.model_type": ("qwen3_vl", "qwen3_vl_vision"), f"{TEXT}.model_type": ("qwen3_vl_text",)},
             f"{TEXT}.sliding_window": (None,),  # the cache reads it
+            f"{IMAGE}.is_causal": (None,),  # the class does not run with it
         },
         rope_takes=("mrope_section", "mrope_interleaved"),
         inert=("video_token_id", "vision_start_token_id", "vision_end_token_id", f"{TEXT}.tie_word_embeddings"),
@@ -174,5 +176,6 @@ class Qwen3VL(Multimodal, Qwen3):
             x = ops.call("visual", self.vision, pixels)
             images = ops.call("visual.merger", self.projector, x)
             listed = ops.listed("visual.deepstack", x)
-            features = ops.call_each("visual.deepstack_merger_list", L_deep, PatchMerger(late=True), listed)
+            feature = ops.side_by_side("visual.deepstack_merger_list.*", L_deep, PatchMerger(late=True), listed)
+        features = feature.view((images.shape[0], L_deep, *images.shape[1:]))
         return ops.call("", DeepstackLanguageTower(whole=self), tokens, images, features)

@@ -15,7 +15,7 @@ from .layer_norm import LayerNorm
 @dataclass(frozen=True, kw_only=True)
 class PatchMerger(Component):
     """One token for each square of J_merge by J_merge patches, Bai et al. 2025 [bai2025], section 2: the elements of
-    its patches, normalized, are one vector, which two matrices project to the width of the language model.
+    its patches are one normalized vector, which two matrices project to the width of the language model.
 
     >>> PatchMerger().params
     E_vis**2*J_merge**4 + E*E_vis*J_merge**2 + E_vis*J_merge**2 + E + 2*E_vis
@@ -36,15 +36,16 @@ class PatchMerger(Component):
     @property
     def about(self) -> str:
         """Return the description, with what is normalized."""
-        return f"{super().about} The {'vector' if self.late else 'patches'} {'is' if self.late else 'are'} normalized."
+        normed = "The whole vector is normalized." if self.late else "Each patch is normalized separately."
+        return f"{super().about} {normed}"
+
+    def merge(self, ops: Operations, x: Tensor) -> Tensor:
+        """Join the patches of each square, which follow each other in the input."""
+        batch, patches, width = x.shape
+        return ops.join_streams("merged", x.view((batch, patches / J_merge**2, J_merge**2, width)))
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
-        batch, patches, width = x.shape
-        merged = (batch, patches / J_merge**2, width * J_merge**2)
-        x = (
-            ops.call("norm", LayerNorm(), x.view(merged))
-            if self.late
-            else ops.call("norm", LayerNorm(), x).view(merged)
-        )
+        x = self.merge(ops, x) if self.late else ops.call("norm", LayerNorm(), x)
+        x = ops.call("norm", LayerNorm(), x) if self.late else self.merge(ops, x)
         x = ops.activation("act_fn", ops.linear("linear_fc1", x, x.width), "gelu")
         return ops.linear("linear_fc2", x, E)

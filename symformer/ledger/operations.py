@@ -137,10 +137,6 @@ class Operations:
         finally:
             self._share = before
 
-    def call_each(self, name: str, count: Expr, part: Part, *inputs: Any) -> Any:
-        """Record ``count`` copies of a part side by side, each on an input of its own; return the output of one."""
-        return self._enter(Scope(f"{name}.*", part, count), inputs)
-
     @contextmanager
     def detached(self) -> Iterator[None]:
         """Record operations that run without gradients, as under ``torch.no_grad``."""
@@ -519,7 +515,7 @@ class Operations:
         return self._write(OperationKind.JOIN, name, (x,), (batch, length, count, width), function=COPIES)
 
     def join_streams(self, name: str, x: Tensor) -> Tensor:
-        """x[B,S,N,E] -> y[B,S,N·E]: the streams of each token side by side."""
+        """x[B,S,N,E] -> y[B,S,N·E]: the rows of each token side by side, such as residual streams."""
         batch, length, streams, width = x.shape
         return self._write(OperationKind.JOIN, name, (x,), (batch, length, streams * width), function=ROW)
 
@@ -565,7 +561,7 @@ class Operations:
         return self._write(OperationKind.SELECT, name, (x,), x.shape, function=EARLIER, skipped=layers)
 
     def listed(self, name: str, x: Tensor) -> Tensor:
-        """x[B,S,E] -> y[B,S,E]: the output of each layer that a list names, given that of the last layer."""
+        """x[B,S,E] -> y[B,S,E]: the outputs of the layers that a list names, one of which each copy of a part reads."""
         return self._write(OperationKind.SELECT, name, (x,), x.shape, function=LISTED)
 
     def image_tokens(self, name: str, x: Tensor, y: Tensor) -> Tensor:

@@ -111,7 +111,7 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if entry.function == JOINED_STREAMS:
         raise RuleError(f"{entry.path}: residual streams, whose operations a kernel may fuse, are not supported")
     if entry.function in (COPIES, ROW):
-        raise RuleError(f"{entry.path}: the residual streams of a token are not supported")
+        raise RuleError(f"{entry.path}: several rows of a token, such as residual streams, are not supported")
     if entry.function != "tokens":
         raise RuleError(f"{entry.path}: concatenating two tensors, as latent attention does, is not supported")
     return whole(entry, conventions)

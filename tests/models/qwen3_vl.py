@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import ModelCase, SmallConfig
+from . import Computation, ModelCase, SmallConfig
 
 MODEL = ModelCase(
     "qwen3-vl",
@@ -29,5 +29,14 @@ MODEL = ModelCase(
         },
         ("Qwen3VLForConditionalGeneration", "Qwen3VLModel"),
         inputs="images among tokens",
+    ),
+    computation=Computation(
+        {
+            # two frequencies for the rows and two for the columns of patches
+            **{"vision_config.hidden_size": 88, "vision_config.hidden_act": "gelu"},
+            "vision_config.deepstack_visual_indexes": [1, 2],
+        },
+        epsilon=1e-6,
+        apart=("language_model.deepstack_layers.0", "language_model.deepstack_layers.1"),  # torch adds features outside
     ),
 )
