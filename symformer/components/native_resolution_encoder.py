@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..language.sizes import Divides
 from ..language.symbols import A_vis, E_vis, H_vis, L_vis, P_vis, T_patch, Z, Z_patch
-from ..ledger.facts import ONE, Activation, Tensor
+from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
 from .base import Component
 from .layer_norm import LayerNorm
@@ -57,8 +57,10 @@ class NativeResolutionEncoder(Component):
     def forward(self, ops: Operations, pixels: Tensor) -> Tensor:
         kernel = (T_patch, Z_patch, Z_patch)
         x = ops.channels_last(ops.convolution("patch_embed.proj", pixels, E_vis, kernel, stride=Z_patch))
-        rows = ops.lookup("pos_embed", ops.index("nearest", PATCHES, NEAREST), P_vis, E_vis, "positions")
+        rows = ops.lookup(
+            "pos_embed", ops.index("nearest", pixels.shape[0], PATCHES, NEAREST), P_vis, E_vis, "positions"
+        )
         places = ops.resample("interpolated", rows)
-        x = ops.add("embeddings", x, places.view((ONE, PATCHES, E_vis)))
+        x = ops.add("embeddings", x, places)
         angles = ops.positions("rotary_pos_emb", PATCHES, E_vis / A_vis, "rotary")
         return ops.repeat("blocks", L_vis, self.block, x, angles)

@@ -632,7 +632,7 @@ class Operations:
         return self._write(OperationKind.COMBINE, name, (x,), (x.shape[0], length, x.width), function=POOLED)
 
     def resample(self, name: str, x: Tensor) -> Tensor:
-        """x[n,4,E] -> y[n,E]: the mean of the rows of the nearest positions, weighted by their distance."""
+        """x[…, 4, E] -> y[…, E]: the mean of the rows of the nearest positions, weighted by their distance."""
         return self._write(OperationKind.COMBINE, name, (x,), (*x.shape[:-2], x.width), function=RESAMPLED)
 
     def sum_rows(self, name: str, x: Tensor) -> Tensor:
