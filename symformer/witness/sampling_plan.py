@@ -387,7 +387,7 @@ def _grid(
     for values in permutations(range(2, 3 + len(depths)), len(depths)):
         first = dict(zip(depths, values, strict=True))
         free = [each for each in range(2, 3 + 2 * len(depths)) if each not in values]
-        others = [({**first, name: each} for each in free) for name in depths]
+        others = [[{**first, name: each} for each in free] for name in depths]
         kept = [next((each for each in some if _holds(bounds, each)), None) for some in others]
         if _holds(bounds, first) and all(kept):
             return (first, *(each for each in kept if each))

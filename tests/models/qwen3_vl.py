@@ -7,7 +7,7 @@ from . import Computation, ModelCase, SmallConfig
 MODEL = ModelCase(
     "qwen3-vl",
     totals=(
-        # The totals of the safetensors files on the Hub. By hand, for the image encoder of 2B: 3*2*16*16*1024 + 1024,
+        # llmfit's, from the files on the Hub. By hand, for the image encoder of 2B: 3*2*16*16*1024 + 1024,
         # 2304*1024, 24*(4*(1024² + 1024) + 2*1024*4096 + 4096 + 1024 + 4*1024) = 302,309,376, and mergers of 4096²
         # + 4096 + 4096*2048 + 2048 with a norm of 2*1024 or, three times, of 2*4096. The language model: 1,720,574,976.
         ("qwen3-vl-2b", {}, 2_127_532_032),
