@@ -18,7 +18,7 @@ class DeepstackBlock(PreNormBlock):
     4*E**2 + 2*E*H + 9*E + H
     """
 
-    title = "Pre-norm block with features of images"
+    title = "DeepStack block"
 
     @property
     def shapes(self) -> str:  # type: ignore[override]
