@@ -43,7 +43,8 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "an unnamed method with 4 bits": {"quantization": {"group_size": 64, "bits": 4}},
 }
 ANSWERED = ("params", "active-params", "flops", "macs", "prefill-flops", "decode-flops", "train-flops", "kv-cache")
-REFUSED = ("inference-memory", "train-memory", "traffic", "intensity", "activations", "trainable-params")
+IN_FORMAT = ("weight-memory", "inference-memory")  # answered in the format of the config for a built-in architecture
+REFUSED = ("train-memory", "traffic", "intensity", "activations", "trainable-params")
 FP8 = SCHEMES["fp8"]
 
 
@@ -89,6 +90,12 @@ def test_only_quantities_that_depend_on_the_storage_format_are_refused(config: d
             RuleError, match=rf"^{name} of .*, quantized by fp8 \(quantization_config\), is not supported: "
         ):
             quantized.formula(name)
+    for name in IN_FORMAT:
+        if config is LLAMA:
+            assert quantized.formula(name).code() == plain.formula(name, weights="fp8-block").code()
+        else:
+            with pytest.raises(RuleError, match="weights=fp8-block needs the role of every weight"):
+                quantized.formula(name)
 
 
 def test_the_cache_precision_is_independent_of_quantization(tmp_path: Path) -> None:
@@ -113,7 +120,7 @@ def test_sizes_taken_from_a_quantized_config_do_not_answer_for_its_memory(tmp_pa
     path = written(tmp_path, {**LLAMA, **FP8})
     llama = sf.architecture("llama")
     assert llama.params.value(path) == stored(LLAMA)
-    with pytest.raises(RuleError, match=r"inference-memory of .* quantized by fp8"):
+    with pytest.raises(RuleError, match=r"inference-memory of .* quantized by fp8"):  # the formula is for bf16
         llama.formula("inference-memory").value(path, B=1, C=2)
 
 
@@ -123,13 +130,13 @@ def test_a_trace_builds_the_unquantized_class(tmp_path: Path) -> None:
     assert values_at(traced, path) == stored(ARCEE)
     cache = traced.for_quantity("kv-cache").model.with_sizes_for("kv-cache").formula("kv-cache", dtype="bf16")
     assert cache.value(L=3, G=2, D=6, B=1, C=5) == 2 * 5 * 3 * 2 * 6 * 2  # keys and values, C, L, G, D, bytes
-    with pytest.raises(RuleError, match=r"inference-memory of .* quantized by fp8"):
+    with pytest.raises(RuleError, match="weights=fp8-block needs the role of every weight"):
         traced.for_quantity("inference-memory").model.formula("inference-memory")
     plain = sf.trace(written(tmp_path, ARCEE, "plain.json"))
     with pytest.raises(RuleError, match=r"activations of .* quantized by fp8"):
         values_at(plain, path, "activations", {"B": 1, "S": 8})
     shown = run("trace", path)
-    assert "\nquantized by fp8 (quantization_config); every formula describes the model before" in shown.stdout
+    assert "\nquantized by fp8 (quantization_config): weights=fp8-block is the default" in shown.stdout
 
 
 def test_a_quantized_config_of_the_hub_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,14 +156,14 @@ def test_a_quantized_config_of_the_hub_is_answered(tmp_path: Path, monkeypatch: 
         shown = run("show", "ada/tiny")
         assert f"= {stored(LLAMA):,}" in shown.stdout, shown.output
         assert "quantized by fp8" in shown.stdout
-        assert run("show", "ada/tiny", "-q", "inference-memory").exit_code == 2
+        assert run("show", "ada/tiny", "-q", "train-memory").exit_code == 2
 
 
 def test_a_document_states_the_quantization(tmp_path: Path) -> None:
     path, page = written(tmp_path, {**LLAMA, **FP8}), tmp_path / "page.md"
     assert run("derive", path, "-o", str(page)).exit_code == 0
-    assert "quantized by fp8 (quantization\\_config); every formula describes the model before" in page.read_text()
-    memory = run("derive", path, "-o", str(tmp_path / "memory.md"), "--quantity", "inference-memory")
+    assert "quantized by fp8 (quantization\\_config): weights=fp8-block is the default" in page.read_text()
+    memory = run("derive", path, "-o", str(tmp_path / "memory.md"), "--quantity", "train-memory")
     assert memory.exit_code == 2
     assert not (tmp_path / "memory.md").exists()
 

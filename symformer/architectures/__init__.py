@@ -145,7 +145,9 @@ def architecture(name: str, /, **options: Any) -> Model:
     chosen = base.options_from({**(facts.get("options", {}) if facts else {}), **options})
     sizes = {named_symbol(size): number for size, number in facts["sizes"].items()} if facts else {}
     own = _component(base, base.options_from(facts.get("options", {}) if facts else {})).changed_options
-    return _stated(_model(name, _component(base, chosen), sizes), own)
+    model = _stated(_model(name, _component(base, chosen), sizes), own)
+    stated = {name: facts[name] for name in ("weights", "rope") if name in facts} if facts else {}
+    return replace(model, provenance=replace(model.provenance, **stated)) if stated else model
 
 
 def from_config(config: AnyTarget, /, **options: Any) -> Model:

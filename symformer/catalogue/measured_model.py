@@ -25,7 +25,7 @@ STORED = "params"  # the quantity that needs no run
 DIFFUSERS = "diffusers"  # the library for which only params is supported
 # The quantities that torch measures, and the conventions that do not affect the measurement.
 MEASURED: Mapping[str, tuple[str, ...]] = {
-    "params": (),
+    "params": ("weights",),
     "flops": (),
     "train-flops": (),
     "activations": (),

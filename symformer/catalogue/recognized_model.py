@@ -17,6 +17,7 @@ from ..language.symbols import C, N_new, S
 from ..ledger.facts import MATRICES, Entry, Ledger, OperationKind, Table
 from ..ledger.operations import Operations
 from ..quantities.quantity import PLACEMENT, Quantity
+from ..quantities.weight_formats import ELEMENT_BYTES
 from .module_scopes import ScopeTree
 
 # Quantities that depend only on the stored weights: unrecognized products store nothing.
@@ -116,6 +117,8 @@ class RecognizedModel(Component):
                 return f"{convention}={value}: a trace does not show how a model is divided among ranks"
             if (convention, value) in UNSEEN:
                 return f"{convention}={value}: {UNSEEN[convention, value]}"
+        if (form := chosen.get("weights", "")) and form not in ELEMENT_BYTES:
+            return f"weights={form} needs the role of every weight, which a trace does not show"
         seen = next((entry.path for _, entry in self.rows if entry.kind is OperationKind.OBSERVED), "")
         if seen and chosen != usual and quantity not in STORED:
             return f"{seen} was not recognized, so it is known only under the default conventions"

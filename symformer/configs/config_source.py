@@ -14,8 +14,9 @@ from .common_fields import Config
 from .config_fields import whole_number
 from .config_json import read_config, read_object
 from .layers import without_words
-from .quantization import unquantized
+from .quantization import format_of, unquantized
 from .remote_code import check_class
+from .rotary import scaling
 
 _TYPE = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)  # a name, not a path
 # Pipeline components without parameters.
@@ -32,11 +33,15 @@ class OpenedConfig:
     commit: str = ""  # of the repository on the Hub
     unasked: str = ""  # why the latest commit was not requested from the Hub
     quantized: str = ""  # the quantization that the config states
+    weights: str = ""  # the weight format of that quantization, or "" if it is not supported
+    group: int = 0  # its elements per group, if it has groups
+    rope: str = ""  # the type of scaling of the rotary frequencies, such as "llama3"
 
     @property
     def facts(self) -> dict[str, Any]:
         """Return the fields of a model's provenance."""
-        return {"commit": self.commit, "unasked": self.unasked, "quantized": self.quantized}
+        names = ("commit", "unasked", "quantized", "weights", "group", "rope")
+        return {name: getattr(self, name) for name in names}
 
 
 def open_config(target: AnyTarget) -> OpenedConfig:
@@ -78,10 +83,14 @@ def _sound(target: str, found: OpenedConfig) -> OpenedConfig:
     try:
         _hold(found.config)
         _hold_no_pipeline(found.config)
-        config, quantized = unquantized(check_class(without_words(found.config)))
+        stated = without_words(found.config)
+        config, quantized = unquantized(check_class(stated))
+        weights, group = format_of(stated)
     except ConfigError as error:
         raise ConfigError(f"{target}: {error}") from None
-    return replace(found, config=_named(config), quantized=quantized)
+    return replace(
+        found, config=_named(config), quantized=quantized, weights=weights, group=group, rope=scaling(config)
+    )
 
 
 def _named(config: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from ..language.errors import ConfigError, quoted
 from ..language.sizes import format_value
 from .common_fields import Config
+from .stored_formats import stored_format
 
 FIELDS = ("quantization_config", "compression_config")
 EXPERTS = "expert_dtype"  # DeepSeek-V4 states the dtype of its experts separately
@@ -45,6 +46,17 @@ def _schemes(config: Config, into: str = "") -> Iterator[tuple[str, str]]:
             yield into + name, quoted(value)[1:-1] if value else ""
         elif isinstance(value, Mapping):
             yield from _schemes(value, f"{into}{name}.")
+
+
+def format_of(config: Config) -> tuple[str, int]:
+    """Return the weight format that a config states, as in ``stored_format``; ("", 0) if it states none or two.
+
+    >>> format_of({"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 64}})
+    ('awq', 64)
+    """
+    stated = [config[name] for name in FIELDS if config.get(name) is not None]
+    alone = len([scheme for _, scheme in _schemes(config) if scheme]) == 1
+    return stored_format(stated[0]) if alone and stated and isinstance(stated[0], Mapping) else ("", 0)
 
 
 def _scheme(path: str, value: Any) -> str:

@@ -33,6 +33,21 @@ DIVIDED_BY = ("factor", "low_freq_factor", "high_freq_factor", "original_max_pos
 PARTLY = "partial_rotary_factor"  # the fraction of a head's dimensions that rotate
 
 
+def scaling(config: Mapping[str, Any]) -> str:
+    """Return the type of scaling of the rotary frequencies of a config or of its language model; "" if there is none.
+
+    >>> scaling({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}})
+    'llama3'
+    """
+    for section in (config, config.get("text_config")):
+        for name in ROTARY[:2]:
+            stated = section.get(name) if isinstance(section, Mapping) else None
+            kind = (stated.get("rope_type") or stated.get("type")) if isinstance(stated, Mapping) else None
+            if isinstance(kind, str) and kind != "default":
+                return kind
+    return ""
+
+
 def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool, needs: tuple[str, ...] = ()) -> None:
     """Raise ConfigError for rotary embeddings that are malformed, or can change the shape of the angles.
 

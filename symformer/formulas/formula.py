@@ -67,6 +67,9 @@ class SizeSource(Protocol):
     @property
     def names(self) -> Mapping[str, Symbol]: ...
 
+    @property
+    def rope(self) -> str: ...
+
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers: ...
 
 
@@ -876,6 +879,11 @@ class Sources(Immutable):
     def names(self) -> Mapping[str, Symbol]:
         """Return the other names of sizes that mean the same size in all sources."""
         return NamedSizes.joined(NamedSizes(each.names.values(), each.names) for each in self.of).names
+
+    @property
+    def rope(self) -> str:
+        """Return "": the scaling of rotary frequencies belongs to each source."""
+        return ""
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
         """Return the sizes that the formulas agree on, with ``given`` replaced."""

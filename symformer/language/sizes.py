@@ -102,6 +102,31 @@ class Divides(Condition):
 
 
 @dataclass(frozen=True)
+class NotMultiple(Condition):
+    """The condition that ``dividend`` is not an integer multiple of ``divisor``."""
+
+    divisor: Expr
+    dividend: Expr
+    because: str
+
+    def __str__(self) -> str:
+        return f"{text(self.dividend)} is not a multiple of {text(self.divisor)}"
+
+    def violation(self, *values: object) -> str:
+        """Return the error message, given the values of the divisor and the dividend."""
+        divisor, dividend = values
+        return (
+            f"the formula does not hold for {text(self.dividend)}={dividend}, a multiple of {divisor}: {self.because}"
+        )
+
+    def check(self, numbers: Mapping[Symbol, int]) -> None:
+        """Raise SizeError if both sizes have values and the divisor divides the dividend."""
+        divisor, dividend = substitute(self.divisor, numbers), substitute(self.dividend, numbers)
+        if divisor.is_number and dividend.is_number and isinstance(dividend / divisor, Integer):
+            raise SizeError(self.violation(divisor, dividend))
+
+
+@dataclass(frozen=True)
 class Excludes(Condition):
     """The condition that the given sizes are not all 1."""
 
@@ -160,23 +185,31 @@ class AtMost(Condition):
 
 @dataclass(frozen=True)
 class Differs(Condition):
-    """The condition that two sizes differ."""
+    """The condition that a size differs from another one or from a number."""
 
     left: Symbol
-    right: Symbol
+    right: Symbol | Integer
     because: str
     named: ClassVar[bool] = True
+
+    def moved(self, values: Mapping[Symbol, Expr]) -> Condition | None:
+        """Return the condition with sizes replaced, or None if it then always holds. Raises SizeError, TypeError."""
+        if isinstance(self.right, Integer) and isinstance(number := values.get(self.left), Integer):
+            self.check({self.left: int(number)})
+            return None
+        return super().moved(values)
 
     def __str__(self) -> str:
         return f"{self.left} is not {self.right}"
 
     def violation(self, *values: object) -> str:
         """Return the error message, given the value of both sizes."""
-        return f"the formula does not hold for {self.left} = {self.right} = {values[0]}: {self.because}"
+        both = f"{self.left} = {self.right}" + (f" = {values[0]}" if isinstance(self.right, Symbol) else "")
+        return f"the formula does not hold for {both}: {self.because}"
 
     def check(self, numbers: Mapping[Symbol, int]) -> None:
         """Raise SizeError if both have the same value."""
-        if self.left in numbers and numbers[self.left] == numbers.get(self.right):
+        if self.left in numbers and numbers[self.left] == substitute(self.right, numbers):
             raise SizeError(self.violation(numbers[self.left]))
 
 

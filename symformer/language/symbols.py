@@ -229,6 +229,7 @@ _TABLE = (
     Letter("R", "rank of a low-rank update", "elements", growth=0, run=True),
     Letter("H_adapter", "hidden size of an adapter", "elements", growth=0, run=True),
     Letter("W", "bytes per element", "bytes", growth=0, run=True),
+    Letter("Z_group", "elements per group of a quantized matrix", "elements", growth=0, run=True),
     Letter("N_tp", "tensor-parallel ranks", "ranks", growth=0, run=True, ranks=True),
     Letter("N_pp", "pipeline stages", "stages", growth=0, run=True, ranks=True),
     Letter("I_pp", "pipeline stages before this one", "stages", growth=0, run=True, ranks=True),
@@ -301,6 +302,7 @@ R_q, R_kv, D_nope, D_rope, D_v = (SYMBOLS[name] for name in ("R_q", "R_kv", "D_n
 E_enc, H_enc, A_enc, G_enc, D_enc = (SYMBOLS[name] for name in ("E_enc", "H_enc", "A_enc", "G_enc", "D_enc"))
 L_loc_enc, L_glo_enc, C_win_enc = (SYMBOLS[name] for name in ("L_loc_enc", "L_glo_enc", "C_win_enc"))
 L_rec, H_lru = SYMBOLS["L_rec"], SYMBOLS["H_lru"]
+Z_group = SYMBOLS["Z_group"]
 C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
 N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))

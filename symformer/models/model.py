@@ -171,7 +171,7 @@ class Model(Immutable, Shown):
 
         """
         question = find_quantity(quantity)
-        conventions = spelled(conventions, question.choices)
+        conventions = self._in_own_format(question, spelled(conventions, question.choices))
         self._check_format(question, conventions)
         model = self._with_sizes_for(question, conventions)
         return question.formula(model.component, model.id, conventions, model.relations, model)
@@ -202,7 +202,13 @@ class Model(Immutable, Shown):
         >>> sf.model("gpt2").check_format("params", {})
 
         """
-        self._check_format(find_quantity(quantity), conventions)
+        question = find_quantity(quantity)
+        self._check_format(question, self._in_own_format(question, conventions))
+
+    def _in_own_format(self, question: Quantity, given: Mapping[str, str]) -> dict[str, str]:
+        """Return the conventions with the format of its published weights, unless another one is given."""
+        own = self.provenance.weights
+        return {"weights": own, **given} if own and "weights" in question.choices else dict(given)
 
     def _check_format(self, question: Quantity, conventions: Mapping[str, str]) -> None:
         scheme = self.provenance.quantized
@@ -240,9 +246,15 @@ class Model(Immutable, Shown):
         True
 
         """
-        return self._with_sizes_for(find_quantity(quantity), conventions)
+        question = find_quantity(quantity)
+        return self._with_sizes_for(question, self._in_own_format(question, conventions or {}))
 
     def _with_sizes_for(self, question: Quantity, conventions: Mapping[str, str] | None) -> Model:
+        own = dict(question.default_sizes(conventions or {}))
+        if self.provenance.group and (conventions or {}).get("weights") == self.provenance.weights:
+            own = dict.fromkeys(own, self.provenance.group)
+        if missing := {size: number for size, number in own.items() if size not in self.known}:
+            return replace(self, numbers={**self.numbers, **missing})._with_sizes_for(question, conventions)
         if not self.provenance.config:
             return self
         model = self._at_config(self.provenance.for_quantity(question.measure.name))
@@ -308,7 +320,8 @@ class Model(Immutable, Shown):
 
         """
         model = self if spec is None else self._named(spec)
-        model.check_format(formula.measure.name, formula.conventions)
+        if spec is not None and model.provenance.weights != formula.conventions.get("weights"):
+            model._check_format(find_quantity(formula.measure.name), {})  # the formula is for another format
         own = {name: Integer(number) for name, number in given.items() if name in model.settable}
         return {**(model.set(own) if own else model).known, **given}
 
@@ -326,6 +339,11 @@ class Model(Immutable, Shown):
                 f"{other.target!r} is a {self.id} with {theirs}, but this formula is for {ours}; open the model from it"
             )
         return other
+
+    @property
+    def rope(self) -> str:
+        """Return the type of scaling of the rotary frequencies, such as "llama3", or ""."""
+        return self.provenance.rope
 
     @cached_property
     def settable(self) -> NamedSizes:

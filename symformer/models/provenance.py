@@ -152,6 +152,9 @@ class Provenance(Immutable):
     commit: str = ""  # of the repository on the Hub from which the config was read
     unasked: str = ""  # why the config is from the cache without asking the Hub for a later commit
     quantized: str = ""  # the quantization stated in its config; its formulas describe the model before quantization
+    weights: str = ""  # the format in which its weights are published, or "" if it is not known
+    group: int = 0  # the elements per group of that format, if it has groups
+    rope: str = ""  # the type of scaling of its rotary frequencies, such as "llama3"
     reading: TraceEvidence | None = None  # None for a built-in model, which certificates cover
     config: Mapping[str, int] = field(default_factory=dict)  # every integer of the traced config
     names: Mapping[str, str] = field(default_factory=dict)  # other names of its sizes, such as config fields -> letter
@@ -173,6 +176,11 @@ class Provenance(Immutable):
     def notes(self) -> tuple[str, ...]:
         """Return notes on how the config was read."""
         stated = f"quantized by {self.quantized}; every formula describes the model before quantization"
+        if self.weights:
+            stated = (
+                f"quantized by {self.quantized}: weights={self.weights} is the default where bytes of weights count; "
+            )
+            stated += "every other formula describes the model before quantization"
         return (*([stated] if self.quantized else []), *self.assumed)
 
     def for_quantity(self, quantity: str, also: Collection[str] = ()) -> Provenance:

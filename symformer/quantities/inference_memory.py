@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sympy import Integer
 
-from ..formulas.account import Measure, Term
+from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
-from ..ledger.facts import ATTENDING, CARRYING, COMPRESSING, STORING, WEIGHTLESS, Entry, OperationKind
+from ..ledger.facts import ATTENDING, CARRYING, COMPRESSING, STORING, WEIGHTLESS, Entry, Ledger, OperationKind
 from .cache_rules import (
     COMPRESSED_BYTES,
     CONVOLUTION_BYTES,
@@ -34,27 +36,25 @@ from .cache_rules import (
     state,
 )
 from .contractions import applies_general_delta_rule
-from .quantity import Convention, Conventions, counts_nothing, refuse_observed, rows, shared
+from .quantity import Convention, Conventions, counts_nothing, refuse_observed, rows, tally
+from .stored_format import InFormat
+from .weight_formats import ELEMENT_BYTES, MEANINGS
 
 
-def weights(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return the bytes of the weights an entry stores."""
-    size = SIZES[conventions["weights"]]
-    return tuple(
-        Term(weight.path, (*weight.shape, size, *shared(weight)), purpose="weights") for weight in entry.weights
-    )
+def model_dtype(conventions: Conventions) -> str:
+    """Return the dtype in which the model computes: that of its weights, or bf16 if they are quantized."""
+    return conventions["weights"] if conventions["weights"] in ELEMENT_BYTES else "bf16"
 
 
-def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return the bytes of the weights and, for the LM head, of the logits of one token."""
+def logits(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the bytes of the logits of one token, for the LM head."""
     if not entry.logits:
-        return weights(entry, conventions)
+        return ()
     check_unsharded(entry, conventions, ("context",))
     if len(entry.output.shape) != 3:
         raise RuleError(f"{entry.path}: the logits of one token need an output of shape [B,S,V]")
     one = tuple(dim.xreplace({S: Integer(1)}) for dim in entry.output.shape)
-    logits = Term(f"{entry.path} (logits)", (*one, SIZES[conventions["logits"]]), purpose="logits")
-    return (*weights(entry, conventions), logits)
+    return (Term(f"{entry.path} (logits)", (*one, SIZES[conventions["logits"]]), purpose="logits"),)
 
 
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -63,27 +63,40 @@ def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return the bytes of the weights and of the convolution state."""
-    return (*weights(entry, conventions), *convolved(entry, conventions["weights"], conventions))
+    """Return the bytes of the convolution state."""
+    return tuple(convolved(entry, model_dtype(conventions), conventions))
 
 
 def compressed_entries(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the compressed entries and of the tokens that later entries need."""
-    return tuple(compressed(entry, SIZES[conventions["cache"]], conventions["weights"], conventions))
+    return tuple(compressed(entry, SIZES[conventions["cache"]], model_dtype(conventions), conventions))
 
 
 def last_tokens(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the input of a token shift at the last token."""
-    return tuple(shifted(entry, conventions["weights"], conventions))
+    return tuple(shifted(entry, model_dtype(conventions), conventions))
 
 
-QUANTITY = Cached(
+@dataclass(frozen=True)
+class InferenceMemory(InFormat, Cached):
+    """The bytes of the weights in a format, of the cache and of the logits."""
+
+    def account(self, ledger: Ledger, conventions: Conventions) -> Line:
+        """Return the account: the bytes of the weights of each entry, then its other bytes."""
+        kept = self.stored(ledger, conventions).terms
+        return tally(
+            ledger.root,
+            lambda entry: (*kept.get(id(entry), ()), *self.rules[entry.kind](entry, conventions)),
+        )
+
+
+QUANTITY = InferenceMemory(
     Measure("inference-memory", "bytes of inference memory", "U_infer", "bytes"),
     "The bytes needed for inference: every weight once, and the keys and values of C tokens in each of B sequences. "
     "Temporary buffers are excluded.",
     {
-        **rows(weights, *STORING),
-        OperationKind.LINEAR: linear,
+        **rows(counts_nothing, *STORING),
+        OperationKind.LINEAR: logits,
         OperationKind.CONVOLUTION: convolution,
         **rows(counts_nothing, *WEIGHTLESS),
         OperationKind.SELECT: last_tokens,
@@ -95,7 +108,7 @@ QUANTITY = Cached(
     },
     ("tensor", "factors"),
     {
-        "weights": Convention(DTYPE),
+        "weights": Convention(MEANINGS),
         "cache": Convention(DTYPE),
         "window": WINDOW,
         "latent": LATENT,

@@ -259,6 +259,8 @@ class Quantity:
             If the model has an operation that the quantity does not support.
 
         """
+        if (own := self.at(source)) is not self:
+            return own.formula(part, stem, given, relations, source)
         part = part.for_quantity(self, given)
         constraints = part.constraints
         self.check(part, given)
@@ -292,6 +294,14 @@ class Quantity:
             defining_sizes=frozenset(self.defining_sizes(chosen)),
             ranks=ranks(placement, chosen.get("data", "off") != "off"),
         )
+
+    def at(self, source: SizeSource | None) -> Self:
+        """Return the quantity at the sizes of a model, if its rules depend on their values."""
+        return self
+
+    def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
+        """Return the values of sizes of the run that the conventions introduce and that the model need not set."""
+        return {}
 
     def measure_under(self, conventions: Conventions) -> Measure:
         """Return the measure of a formula under these conventions."""

@@ -386,21 +386,27 @@ class TorchWitness(Session):
                 parameters = list(model.to(torch.float32 if single else torch.bfloat16).parameters())
             trained = [parameter for parameter in parameters if parameter.requires_grad]
             masters = trained if single else [parameter.detach().to(torch.float32) for parameter in trained]
-            for master in masters:
+            # what an optimizer keeps of a parameter depends on its shape alone, so it steps on one of each shape
+            copies = Counter(master.shape for master in masters)
+            stepped_on = list({master.shape: master for master in masters}.values())
+            for master in stepped_on:
                 master.grad = torch.zeros_like(master)
             makes: dict[str, Callable[[], Any]] = {
-                "adam": lambda: torch.optim.AdamW(masters, foreach=False),
-                "sgd": lambda: torch.optim.SGD(masters, foreach=False),
-                "momentum": lambda: torch.optim.SGD(masters, momentum=0.9, foreach=False),
-                "adafactor": lambda: torch.optim.Adafactor(masters, foreach=False),
+                "adam": lambda: torch.optim.AdamW(stepped_on, foreach=False),
+                "sgd": lambda: torch.optim.SGD(stepped_on, foreach=False),
+                "momentum": lambda: torch.optim.SGD(stepped_on, momentum=0.9, foreach=False),
+                "adafactor": lambda: torch.optim.Adafactor(stepped_on, foreach=False),
             }
             stepped = makes[optimizer]()
             stepped.step()
-            state = [value for each in stepped.state.values() for value in each.values() if isinstance(value, Tensor)]
+            state = sum(
+                copies[master.shape] * _bytes(value for value in kept.values() if isinstance(value, Tensor))
+                for master, kept in stepped.state.items()
+            )
             if optimizer != "sgd" and not state:
                 raise WitnessError(f"{optimizer} keeps no state for {self.component.name}: nothing was counted")
             gradients = _bytes(trained)
-            self._states[key] = (_bytes(parameters), gradients, 0 if single else _bytes(masters), _bytes(state))
+            self._states[key] = (_bytes(parameters), gradients, 0 if single else _bytes(masters), state)
         return self._states[key]
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from ...ledger.adapters import is_adapted
-from ...ledger.facts import ATTENDING, Entry, Ledger, OperationKind, Weight
+from ...ledger.facts import ATTENDING, Entry, Ledger, OperationKind, Tensor, Weight
 
 # The operations that a tensor passes through between two products. A sum ends a block.
 _THROUGH = (
@@ -86,6 +86,13 @@ class RoleTable:
             found and all(each.kind is OperationKind.LINEAR and self.role(each) is Role.READ for each in found)
             for found in both
         )
+
+    def producers(self, tensor: Tensor) -> list[Entry]:
+        """Return the last products or sums that a tensor is computed from."""
+        made = self._made.get(id(tensor.root))
+        if made is None:
+            return []
+        return self._from(made)[0] if made.kind in _THROUGH else [made]
 
     def gates(self) -> Iterable[Entry]:
         """Yield the activations of gated MLPs: those whose output is multiplied by another projection."""

@@ -1,0 +1,124 @@
+"""Formats of stored weights: the bytes of every weight of a model, as a sum over the tensors in which it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from sympy import Expr, Integer, Symbol
+
+from ...formulas.account import Term
+from ...language.errors import RuleError
+from ...language.sizes import Condition, Divides
+from ...language.symbols import W
+from ...ledger.adapters import is_adapted
+from ...ledger.facts import Ledger, OperationKind, Weight
+from .gguf import PREFIX, GGUFPlan
+from .gguf_mixtures import MIXTURES
+from .linear_formats import LINEAR_FORMATS
+from .stored_matrix import stored_matrices
+from .weight_format import WeightFormat
+
+# The formats in which every weight has the same number of bytes per element.
+ELEMENT_BYTES: Mapping[str, Expr] = MappingProxyType(
+    {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
+)
+_ELEMENTS = {
+    "bf16": "2 bytes per element",
+    "fp16": "2 bytes per element",
+    "fp32": "4 bytes per element",
+    "fp8": "1 byte per element, of every weight",
+    "symbolic": "W bytes per element",
+}
+_KEPT = "the router, the LM head, embeddings, norms and biases keep 2 bytes per element"
+# The meaning of every format, by its name.
+MEANINGS: Mapping[str, str] = MappingProxyType(
+    {
+        **_ELEMENTS,
+        **{name: f"{each.meaning}; {_KEPT}" for name, each in LINEAR_FORMATS.items()},
+        **{
+            f"{PREFIX}{name}": f"a GGUF file of type {name.upper()}, by the rules of llama.cpp at commit 007dbbf3, "
+            "without the file's header; vectors, routers and tables of positions are stored in float32"
+            for name in MIXTURES
+        },
+    }
+)
+
+
+@dataclass(frozen=True)
+class StoredWeights:
+    """The weights of a model in one format."""
+
+    terms: Mapping[int, tuple[Term, ...]]  # by the ``id`` of the entry that stores them
+    conditions: tuple[Condition, ...] = ()
+
+
+def stored_weights(ledger: Ledger, name: str, numbers: Mapping[Symbol, int], rope: str = "") -> StoredWeights:
+    """Return the bytes of every weight of a model in a format.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The operations of the model.
+    name : str
+        The format, such as "awq" or "gguf:q4_k_m".
+    numbers : Mapping[Symbol, int]
+        The sizes that have a value.
+    rope : str
+        The type of scaling of the rotary frequencies.
+
+    Raises
+    ------
+    RuleError
+        If the format does not support the model.
+
+    """
+    if name in ELEMENT_BYTES:
+        return StoredWeights(_by_element(ledger, ELEMENT_BYTES[name]))
+    for _, entry in ledger:
+        if entry.kind is OperationKind.OBSERVED and entry.weights:
+            raise RuleError(
+                f"weights={name} needs the role of every weight, which a trace does not show ({entry.path})"
+            )
+    if is_adapted(ledger):
+        raise RuleError(f"weights={name} is not supported for a model with adapters; remove them")
+    if name.startswith(PREFIX):
+        plan = GGUFPlan(ledger, name.removeprefix(PREFIX), numbers, rope)
+        return StoredWeights(
+            {entry: tuple(terms) for entry, terms in plan.terms.items()},
+            tuple(plan.conditions.values()),
+        )
+    return _by_matrix(ledger, LINEAR_FORMATS[name])
+
+
+def defaults(name: str) -> Mapping[Symbol, int]:
+    """Return the values of the sizes that a format has, such as the elements per group."""
+    return LINEAR_FORMATS[name].defaults if name in LINEAR_FORMATS else {}
+
+
+def _by_element(ledger: Ledger, size: Expr) -> dict[int, tuple[Term, ...]]:
+    return {
+        id(entry): tuple(_term(weight, "", (*weight.shape, size)) for weight in entry.weights) for _, entry in ledger
+    }
+
+
+def _by_matrix(ledger: Ledger, form: WeightFormat) -> StoredWeights:
+    terms: dict[int, list[Term]] = {}
+    conditions: dict[str, Condition] = {}
+    for matrix in stored_matrices(ledger):
+        quantized = matrix.role in form.roles
+        copies = (matrix.copies,) if quantized and matrix.copies != 1 else ()
+        terms.setdefault(id(matrix.entry), []).extend(
+            _term(matrix.weight, part.name, (*copies, *part.factors)) for part in form.tensors(matrix)
+        )
+        for condition in form.conditions(matrix):
+            if not (isinstance(condition, Divides) and (condition.dividend / condition.divisor).is_integer):
+                conditions.setdefault(str(condition), condition)
+    return StoredWeights({entry: tuple(each) for entry, each in terms.items()}, tuple(conditions.values()))
+
+
+def _term(weight: Weight, part: str, factors: tuple[Expr, ...]) -> Term:
+    share = (weight.share,) if weight.share != 1 else ()
+    label = f"{weight.path} ({part})" if part else weight.path
+    return Term(label, (*factors, *share), purpose="weights", weight=weight.path if part else "")

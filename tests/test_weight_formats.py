@@ -1,0 +1,341 @@
+"""Weight formats, against the buffers of the libraries that write them and published sizes of checkpoints."""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from sympy import Integer
+
+import symformer as sf
+from symformer.language.errors import OptionError, RuleError, SizeError
+from symformer.language.symbols import E, L, M, X, Z_group
+from symformer.quantities.weight_formats import LINEAR_FORMATS, MEANINGS
+from symformer.quantities.weight_formats.gguf_mixtures import MIXTURES, Layers, layers_with
+from symformer.quantities.weight_formats.gguf_types import BLOCKS, FALLBACKS
+
+NUMBERS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("serving.json").read_text("utf-8"))
+TINY: dict[str, int] = {"V": 517, "E": 256, "H": 640, "L": 3, "A": 8, "G": 2, "D": 32}  # of a Llama
+
+
+def ours(name: str, rows: int, cols: int, group: int | None = None) -> int:
+    """Return our bytes of one matrix."""
+    form = LINEAR_FORMATS[name]
+    sizes = {size: Integer(group or number) for size, number in form.defaults.items()}
+    for divisor, size in form.divides(Integer(rows), Integer(cols)):
+        assert (size / divisor.xreplace(sizes)).is_integer, (name, rows, cols)
+    parts = form.parts(Integer(rows), Integer(cols))
+    found = sum(prod(factor.xreplace(sizes) for factor in part.factors) for part in parts)
+    assert found.is_Integer
+    return int(found)
+
+
+def held(tensors: Mapping[str, torch.Tensor] | list[torch.Tensor]) -> int:
+    """Return the bytes of tensors."""
+    every = list(tensors.values()) if isinstance(tensors, Mapping) else tensors
+    assert every
+    return sum(each.numel() * each.element_size() for each in every)
+
+
+def shapes(seed: int, rows: int = 1, cols: int = 1, count: int = 20) -> list[tuple[int, int]]:
+    """Return random shapes whose rows and columns are multiples of these numbers and differ."""
+    draw = random.Random(seed)  # noqa: S311
+    found = [(rows * draw.randint(1, 640 // rows), cols * draw.randint(1, 768 // cols)) for _ in range(count)]
+    assert len(set(found)) > count // 2
+    return [(high, wide) for high, wide in found if high != wide]
+
+
+def test_every_gguf_type_has_the_block_of_the_gguf_library() -> None:
+    gguf = pytest.importorskip("gguf")
+    theirs = {kind.name.lower(): sizes for kind, sizes in gguf.GGML_QUANT_SIZES.items()}
+    compared = [name for name in BLOCKS if name in theirs]
+    assert {name: theirs[name] for name in compared} == {name: BLOCKS[name] for name in compared}
+    assert len(compared) >= 25
+    unknown = {*BLOCKS} - {*compared}
+    assert unknown <= {"q1_0", "nvfp4", "mxfp4"}, unknown
+    assert all(BLOCKS[other][0] == 32 for other in FALLBACKS.values())  # each has a smaller block
+
+
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize("kind", ["nf4", "fp4"])
+def test_four_bit_blocks_have_the_buffers_of_bitsandbytes(kind: str, double: bool) -> None:
+    functional = pytest.importorskip("bitsandbytes.functional")
+    for seed, group in enumerate((64, 128)):
+        for rows, cols in shapes(seed, count=10):
+            codes, state = functional.quantize_4bit(
+                torch.ones(rows, cols), blocksize=group, quant_type=kind, compress_statistics=double
+            )
+            kept = [codes, state.absmax, *([state.state2.absmax, state.offset] if double else [])]
+            assert ours(f"{kind}-double" if double else kind, rows, cols, group) == held(kept), (rows, cols, group)
+
+
+def test_eight_bit_rows_have_the_buffers_of_bitsandbytes() -> None:
+    linear = pytest.importorskip("bitsandbytes").nn.Linear8bitLt
+    for rows, cols in shapes(2):
+        kept = linear(cols, rows, bias=False, has_fp16_weights=False).to("cpu").state_dict()
+        kept.pop("weight_format")  # one byte that says in which order the codes are
+        assert ours("int8", rows, cols) == held(kept), (rows, cols)
+
+
+# Our name, the preset of compressed-tensors, and the numbers that divide the rows and the columns.
+COMPRESSED = {
+    "w4a16": ("W4A16", 1, 128), "w8a16": ("W8A16", 1, 128), "w2a16": ("W2A16", 1, 128), "w3a16": ("W3A16", 1, 128),
+    "w4a16-asym": ("W4A16_ASYM", 8, 128), "w8a8": ("W8A8", 1, 1), "fp8-channel": ("FP8_DYNAMIC", 1, 1),
+    "fp8-tensor": ("FP8", 1, 1), "mxfp4": ("MXFP4A16", 1, 32), "mxfp6": ("MXFP6A16", 1, 32),
+    "mxfp8": ("MXFP8A16", 1, 32), "nvfp4": ("NVFP4A16", 1, 16),
+}  # fmt: skip
+
+
+def compressed(preset: str, module: torch.nn.Module, ignore: tuple[str, ...] = ()) -> dict[str, torch.Tensor]:
+    """Return the tensors of a module that compressed-tensors compressed."""
+    library = pytest.importorskip("compressed_tensors")
+    from compressed_tensors.quantization import QuantizationConfig, apply_quantization_config, preset_name_to_scheme
+
+    scheme = preset_name_to_scheme(preset, ["Linear"])
+    config = QuantizationConfig(config_groups={"group": scheme}, ignore=[*ignore])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        apply_quantization_config(module, config, show_progress=False)
+        library.ModelCompressor(quantization_config=config).compress_model(module)
+    return module.state_dict()
+
+
+@pytest.mark.parametrize("name", COMPRESSED)
+def test_safetensors_formats_have_the_tensors_of_compressed_tensors(name: str) -> None:
+    preset, rows, cols = COMPRESSED[name]
+    for high, wide in shapes(len(preset), rows, cols, count=8):
+        linear = torch.nn.Sequential(torch.nn.Linear(wide, high, bias=False, dtype=torch.bfloat16))
+        assert ours(name, high, wide) == held(compressed(preset, linear)), (high, wide)
+
+
+def test_fp8_blocks_have_the_tensors_of_transformers() -> None:
+    from transformers.integrations.finegrained_fp8 import FP8Linear
+
+    for rows, cols in shapes(7):
+        with torch.device("meta"):
+            linear = FP8Linear(cols, rows, block_size=(128, 128))
+        assert ours("fp8-block", rows, cols) == held(linear.state_dict()), (rows, cols)
+
+
+def tiny_llama() -> torch.nn.Module:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=517, hidden_size=256, intermediate_size=640, num_hidden_layers=3, num_attention_heads=8,
+        num_key_value_heads=2, head_dim=32, tie_word_embeddings=False,
+    )  # fmt: skip
+    return LlamaForCausalLM(config).to(torch.bfloat16)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", ["w4a16", "fp8-channel", "nvfp4"])
+def test_a_whole_model_has_the_bytes_that_compressed_tensors_stores(name: str) -> None:
+    theirs = compressed(COMPRESSED[name][0], tiny_llama(), ignore=("lm_head",))
+    model = sf.model("llama").set(TINY)
+    assert model.formula("weight-memory", weights=name).value() == held(theirs)
+
+
+def test_the_experts_of_gpt_oss_have_the_codes_of_transformers() -> None:
+    """The class has no scales before a checkpoint is loaded; the published total of gpt-oss below contains them."""
+    from transformers import AutoConfig
+    from transformers.integrations.mxfp4 import Mxfp4GptOssExperts
+
+    config = AutoConfig.for_model("gpt_oss", hidden_size=96, intermediate_size=160, num_local_experts=7)
+    with torch.device("meta"):
+        theirs = Mxfp4GptOssExperts(config)
+    kept = {name: each for name, each in theirs.named_parameters() if "bias" not in name}
+    formula = sf.model("gpt-oss").formula("weight-memory", weights="mxfp4-experts")
+    terms = [term for _, line in formula.root.leaves() for term in line.terms if term.label.endswith("(codes)")]
+    assert sum(term.expr.subs({E: 96, M: 160, X: 7}) for term in terms) == held(kept)
+
+
+def of_file(facts: Mapping[str, Any]) -> sf.Model:
+    """Return the model whose tensors a published file holds."""
+    family = "qwen2" if facts.get("qkv_bias") else "qwen3" if facts.get("qk_norm") else "llama"
+    names = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+    config = {name: facts[name] for name in (*names, "num_key_value_heads", "head_dim")}
+    config |= {"model_type": family, "tie_word_embeddings": facts["tied_in_file"]}
+    if facts.get("rope_factors_f32"):
+        config["rope_scaling"] = {
+            "rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 8192,
+        }  # fmt: skip
+    if family == "qwen2":
+        config.pop("head_dim")  # the fields of Qwen2 have no head dimension: 896/14, 1536/12, 2048/16, 3584/28
+    return sf.from_config(config)
+
+
+FILES = {each["id"]: each for each in NUMBERS if each["id"].startswith(("gguf-file", "gguf-tensors"))}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_gguf_mixtures_have_the_sizes_of_published_files(name: str) -> None:
+    """A file is a header and the tensors. The header is the same for all files of a repository, or was worked out."""
+    each, facts = FILES[name], FILES[name]["facts"]
+    header = facts.get("header_bytes", 0)
+    if "rest" in each["note"]:  # "tensors by the rules 7,365,089,280; rest 745,440 is the header"
+        header = int(each["note"].partition("rest ")[2].partition(" ")[0].replace(",", ""))
+    assert header > 700_000 or each["quantity"] == "gguf-tensor-bytes"
+    kind = each["format"].partition(":")[2].lower()
+    assert of_file(facts).formula("weight-memory", weights=f"gguf:{kind}").value() == each["value"] - header
+
+
+def more(layer: int, layers: int) -> bool:
+    """Return whether a layer has the better type, as in ``use_more_bits`` of llama.cpp."""
+    return layer < layers // 8 or layer >= 7 * layers // 8 or (layer - layers // 8) % 3 == 2
+
+
+def test_the_number_of_layers_with_a_better_type_is_that_of_a_loop_over_the_layers() -> None:
+    for layers in range(1, 130):
+        counted = {
+            Layers.MORE: sum(more(layer, layers) for layer in range(layers)),
+            Layers.EIGHTH: sum(layer < layers // 8 for layer in range(layers)),
+            Layers.SIXTEENTH: sum(layer < layers // 16 for layer in range(layers)),
+            Layers.FOUR: sum(layer < 4 for layer in range(layers)),
+            Layers.TWO: sum(layer < 2 for layer in range(layers)),
+            Layers.MIDDLE: sum(layers // 8 <= layer < 7 * layers // 8 for layer in range(layers)),
+        }
+        assert {each: layers_with(each, L).subs(L, layers) for each in Layers} == counted, layers
+
+
+# Rows of NUMBERS about one matrix, and our format with its elements per group.
+MATRICES: dict[str, tuple[str, int | None]] = {
+    "bnb-int8-1000x640": ("int8", None), "bnb-nf4-1000x1537-b128": ("nf4", 128),
+    "bnb-nf4-1000x1537-b128-dq": ("nf4-double", 128), "bnb-nf4-257x129-b64-dq": ("nf4-double", 64),
+    "ct-fp8_block-256x512": ("", None), "ct-w7a16-256x512": ("w7a16", 128),
+    "exl3-4bpw-4096x14336": ("exl3", None), "gptq-int4-g128-4096x11008": ("gptq", 128),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name, (form, _) in MATRICES.items() if form])
+def test_single_matrices_have_the_collected_bytes(name: str) -> None:
+    (each,) = [each for each in NUMBERS if each["id"] == name]
+    facts = each["facts"]
+    rows, cols = (facts.get("rows", facts.get("out_features")), facts.get("cols", facts.get("in_features")))
+    form, group = MATRICES[name]
+    assert each["exact"]
+    assert ours(form, rows, cols, group) == each["value"]
+
+
+@pytest.mark.parametrize("name", [each["id"] for each in NUMBERS if each["id"].startswith("gguf-matrix")])
+def test_gguf_matrices_have_the_collected_bytes(name: str) -> None:
+    (each,) = [each for each in NUMBERS if each["id"] == name]
+    block, size = BLOCKS[each["format"].partition(":")[2].lower()]
+    assert each["facts"]["rows"] * each["facts"]["cols"] // block * size == each["value"]
+
+
+# Published totals of checkpoints, or of the format's own layout.
+CHECKPOINTS: dict[str, tuple[str, dict[str, int], int]] = {
+    "gpt-oss-20b": ("", {}, 13_761_264_768),  # total_size of model.safetensors.index.json
+    "gpt-oss-120b": ("", {}, 65_248_815_744),
+    "llama-3-8b": ("bf16", {}, 16_060_522_496),
+    "llama-3.1-8b": ("gguf:q4_k_m", {}, 4_912_898_304),  # with 64 factors of rotary frequencies
+    "mistral-7b-v0.1": ("gguf:q4_k_m", {}, 4_367_704_064),
+    # the published 364,589,799,936 also stores the biases of the routers, 2 bytes each: 58 * 256 * 2 = 29,696
+    "deepseek-v3": ("awq", {"Z_group": 64}, 364_589_799_936 - 29_696),
+}
+
+
+@pytest.mark.parametrize("target", CHECKPOINTS)
+def test_whole_checkpoints_have_the_published_bytes(target: str) -> None:
+    form, sizes, published = CHECKPOINTS[target]
+    model = sf.model(target).set(sizes)
+    assert model.formula("weight-memory", **({"weights": form} if form else {})).value() == published
+
+
+QWEN2 = {
+    "model_type": "qwen2", "vocab_size": 152064, "hidden_size": 3584, "intermediate_size": 18944,
+    "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4, "tie_word_embeddings": False,
+}  # fmt: skip
+
+
+def test_a_config_states_its_own_format() -> None:
+    stated = {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False, "sym": True}
+    model = sf.from_config({**QWEN2, "quantization_config": stated})
+    assert model.params.value() == 7_615_616_512
+    assert model.formula("weight-memory").value() == 5_575_277_568  # total_size of Qwen2-7B-Instruct-GPTQ-Int4
+    # 2 * 28 * 4 * 128 elements of keys and values for each of 7 tokens in bf16, and 152,064 logits of 4 bytes
+    cached = 2 * 28 * 4 * 128 * 7 * 2 + 4 * 152_064
+    assert model.formula("inference-memory").value(B=1, C=7) == 5_575_277_568 + cached
+    with pytest.raises(RuleError, match=r"train-memory of .* quantized by gptq with 4 bits"):
+        model.formula("train-memory")
+
+
+def test_an_unsupported_scheme_is_refused_for_what_depends_on_it_only() -> None:
+    stated = {"quant_method": "gptq", "bits": 4, "group_size": 128, "dynamic": {"lm_head": {"bits": 8}}}
+    model = sf.from_config({**QWEN2, "quantization_config": stated})
+    assert model.params.value() == 7_615_616_512
+    with pytest.raises(RuleError, match=r"weight-memory of .* quantized by gptq with 4 bits"):
+        model.formula("weight-memory")
+    assert model.formula("weight-memory", weights="bf16").value() == 2 * 7_615_616_512
+
+
+def test_inference_memory_is_the_weights_the_cache_and_the_logits() -> None:
+    """Worked out by hand for a Llama of TINY with AWQ: 3 layers, 2 of 4 heads of 32 ... (arithmetic below)."""
+    model = sf.model("llama").set(TINY).set({"Z_group": 64})
+    attention = 2 * 256 * 256 + 2 * 64 * 256  # q and o, k and v
+    mlp = 3 * 640 * 256
+    layer = (attention + mlp) // 2 + (attention + mlp) // 64 * 5 // 2 + 2 * 2 * 256  # codes, zeros and scales, norms
+    weights = 3 * layer + 2 * (2 * 517 * 256 + 256)
+    assert model.formula("weight-memory", weights="awq").value() == weights
+    found = model.formula("inference-memory", weights="awq").value(B=5, C=7)
+    assert found == weights + 5 * 7 * 2 * 3 * 2 * 32 * 2 + 5 * 517 * 4
+
+
+REFUSED: dict[str, tuple[str, dict[str, int], str]] = {
+    "a width without a fallback": ("awq", {"E": 200, "A": 5, "D": 40, "G": 5}, "is not a multiple of Z_group=128"),
+    "a width of MXFP4": ("mxfp4", {"E": 100, "A": 5, "D": 20, "G": 5}, "is not a multiple of 32"),
+    "a width of Q8_0": ("gguf:q8_0", {"E": 100, "A": 5, "D": 20, "G": 5}, "blocks of 32 elements"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_width_that_a_format_does_not_store_is_refused(case: str) -> None:
+    form, sizes, message = REFUSED[case]
+    model = sf.model("llama").set({**TINY, **sizes})
+    with pytest.raises((RuleError, SizeError), match=message):
+        model.formula("weight-memory", weights=form).value()
+
+
+def test_the_type_for_another_width_is_not_used_for_a_multiple_of_the_block() -> None:
+    formula = sf.model("llama").set({**TINY, "E": 160, "A": 5, "G": 5}).formula("weight-memory", weights="gguf:q4_k_m")
+    assert "Q5_0" in str([term.label for _, line in formula.root.leaves() for term in line.terms])
+    with pytest.raises(SizeError, match="a multiple of 256"):
+        formula.value(E=256, A=8, G=8)
+
+
+def test_rules_that_depend_on_a_number_are_refused_at_other_numbers() -> None:
+    formula = sf.model("llama").set(TINY).formula("weight-memory", weights="gguf:q4_k_m")
+    with pytest.raises(SizeError, match="80"):
+        formula.value(L=80)
+    with pytest.raises(RuleError, match="depends on A"):
+        sf.model("llama").formula("weight-memory", weights="gguf:q2_k")
+
+
+def test_models_whose_files_were_not_compared_are_refused() -> None:
+    for target in ("gpt2", "deepseek-v3", "mamba"):
+        with pytest.raises(RuleError, match="GGUF files were not compared"):
+            sf.model(target).formula("weight-memory", weights="gguf:q4_0")
+    with pytest.raises(RuleError, match="the role of every weight"):
+        sf.model("hf:afmoe").formula("weight-memory", weights="awq")
+    with pytest.raises(OptionError, match="did you mean"):
+        sf.model("gpt2").formula("weight-memory", weights="gguf:q4")
+
+
+def test_every_format_is_documented_and_answers_a_llama() -> None:
+    """Every format has more bytes than the same number of bits without scales, and none more than float32."""
+    model = sf.model("llama").set({**TINY, "E": 512, "H": 1024, "A": 16, "G": 4})
+    count = model.params.value()
+    for name in MEANINGS:
+        if name == "symbolic":
+            continue
+        found = model.formula("weight-memory", weights=name).value()
+        assert count / 8 < found <= 4 * count, name
+    assert {f"gguf:{name}" for name in MIXTURES} <= {*MEANINGS}
+    assert Z_group in LINEAR_FORMATS["awq"].defaults
