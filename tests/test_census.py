@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from symformer.catalogue import entries
 from symformer.catalogue.entries import COMMON, FOLDER, LIVE, TYPES, census_types
 from symformer.commands.cli import cli
-from symformer.documents.census_page import pages
+from symformer.documents.census_page import pages, sorted_types
 from symformer.documents.gallery_pages import CENSUS
 from symformer.witness import catalogue_writer
 from symformer.witness.transformers_classes import first_heads, of_config, of_head
@@ -180,3 +180,20 @@ def test_every_model_type_has_a_catalogue_entry() -> None:
             assert source.name == filed.name
             named = of_config({"model_type": model_type, "architectures": [filed.name]}, "config.json")
             assert named.run_as == source.run_as  # the source of its operations, through every entry point
+
+
+def test_census_separates_types_with_only_parameters() -> None:
+    """Every type of a page is in exactly one row of answers; Wav2Vec2 and NLLB-MoE cannot be run without data."""
+    names = {kind: each for kind, each in census_types().items() if each.head == "seq2seq"}
+    read = {kind: kept for kind, each in names.items() if (kept := entries.find_entry(each.name, kind))}
+    found = sorted_types(names, read, {})
+    assert sorted(kind for kinds in found.values() for kind in kinds) == sorted(names)
+    assert "nllb-moe" in found["unrun"]
+    assert "longt5" in found["counted"]
+
+
+def test_refused_type_says_why_the_catalogue_lacks_it() -> None:
+    """AutoformerConfig has no default for the prediction length, which its class needs."""
+    shown = CliRunner().invoke(cli, ["catalogue", "autoformer"])
+    assert shown.exit_code == 2
+    assert "the catalogue has no formula for autoformer: transformers cannot build AutoformerModel" in shown.stderr

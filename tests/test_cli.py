@@ -129,7 +129,7 @@ REFUSED = [
     (["show", "gpt2", "--option", "attention=causal"], ["unknown option 'attention' of gpt2"]),
     (["show", "gpt2", "--quantity", "flops", "--option", "attention=half"], ["choose from full, causal"]),
     (["show", "GPT2"], ["unknown target 'GPT2'; did you mean gpt2?"]),
-    (["show", "gpt2", "-q", "memory"], ["did you mean inference-memory or train-memory?"]),
+    (["show", "gpt2", "-q", "memory"], ["did you mean inference-memory, train-memory or weight-memory?"]),
     (["show", "gpt2", "-q", "vram"], ["unknown quantity 'vram'; known: activations, "]),
     (["show", "gpt2", "--set", "n_embd=96"], ["unknown symbol 'n_embd'; did you mean E (hidden size)?"]),
     (["show", "gpt2", "--set", "batch_size=3"], ["unknown symbol 'batch_size'; did you mean B (batch size)?"]),

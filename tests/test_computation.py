@@ -51,6 +51,11 @@ LINES = {
         "f = GELU(r) W_output.denseᵀ + b_output.dense [B, S, E]",
         "y = output.LayerNorm(h + f) [B, S, E]",
     ],
+    ("gemma3-multimodal", "vision_tower"): [  # its class reads last_hidden_state, not the output of the pooling head
+        "x_0 = patch_embedding(x) + position_embedding(i) [B_vis, Z²/Z_patch², E_vis]",
+        "x_n = layers(x_n-1) [B_vis, Z²/Z_patch², E_vis]",
+        "y = post_layernorm(x_L_vis) [B_vis, Z²/Z_patch², E_vis]",
+    ],
     ("t5", "decoder.block.*"): [
         "h = x + SelfAttention(layer.0.layer_norm(x), β) [B, S, E]",
         "r = h + EncDecAttention(layer.1.layer_norm(h), m) [B, S, E]",

@@ -505,11 +505,12 @@ def test_part_descriptions_are_true_in_context() -> None:
     assert r"C_{\mathrm{win}}" in spell(made("mistral"), "md")  # the computation of its attention states its window
     assert r"C_{\mathrm{chunk}}" not in spell(made("mamba2"), "md")
     assert r"C_{\mathrm{win}}" in spell(made("mistral-costs"), "md")
-    told = spell(made("gemma3"), "md")  # each kind of layer has its own description
-    local, rest = told.partition("In `global_layers.*.self_attn`: ")[::2]
-    assert "It has a sliding window" in local.rpartition("In `local_layers.*.self_attn`: ")[2].partition("\n")[0]
-    assert rest.startswith("Grouped-query attention")
-    assert "sliding window" not in rest.partition("\n")[0]
+    told = spell(made("gemma3"), "md")  # one description of both kinds of layers, and the window apart
+    local, rest = told.partition("For `layers.*.self_attn` in the layers with global attention:\n")[::2]
+    assert local.rpartition("in the layers with local attention: ")[2].startswith("It has a sliding window, ")
+    assert local.count("Grouped-query attention, ") == 1
+    assert "Grouped-query attention, " not in rest
+    assert "It has a sliding window" not in rest
     scales = spell(document(architecture("palm", norm_scales=True), ["params"], "1"), "md")
     assert "with a scale of $`E`$ elements, Ba et al." in scales
 
@@ -715,14 +716,13 @@ def test_parts_sharing_a_section_are_described_separately() -> None:
     # Gemma Team 2024, section 2.1: every other layer has a sliding window
     sliding = [line for line in said if "It has a sliding window" in line]
     assert sliding
-    assert all("global_layers" not in line for line in sliding)
-    assert any(line.startswith("global_layers.*.self_attn. Grouped-query attention") for line in said)
+    assert all("global attention" not in line for line in sliding)
+    every = "layers.*.self_attn in the layers with global attention. Grouped-query attention"
+    assert any(line.startswith(every) for line in said)
     block = next(line for line in said if "x + norm(f(norm(x)))" in line)
     assert block.startswith("Common to all L layers, layers.*. ")
     kinds = [line for line in paragraphs(derivation("gemma-2-2b", "flops")) if "specific to" in line]
-    assert kinds == [
-        "Specific to L_local of the L layers, local_layers.*; specific to L_global of the L layers, global_layers.*:"
-    ]
+    assert kinds == ["Specific to L_local of the L layers, layers.*; specific to L_global of the L layers, layers.*:"]
     latent = next(line for line in paragraphs(derivation("deepseek-v3")) if "projections of one latent" in line)
     assert latent.startswith("layers.*.self_attn. ")
 

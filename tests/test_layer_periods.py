@@ -106,3 +106,33 @@ def test_a_loop_over_tokens_with_too_many_operations_is_refused_before_the_trace
     assert depths == [4, 8]
     with pytest.raises(OutOfTimeError, match="251 tokens has 20,080 operations"):  # 8 * 251 * 10
         check_operations(operations, {**begin, "C": 251}, 4, 251)
+
+
+def test_the_period_of_one_tower_is_not_blamed_for_a_row_of_another() -> None:
+    """As in NLLB-MoE: every fourth layer of the encoder has experts, and every third of the decoder."""
+
+    def tower(width: int, inner: int, experts: int, layers: int, step: int) -> nn.ModuleList:
+        return nn.ModuleList(
+            Layer(width, inner, experts if (layer + 1) % step == 0 else 1, False) for layer in range(layers)
+        )
+
+    def towers(
+        d_model: int,
+        ffn_dim: int,
+        num_experts: int,
+        encoder_layers: int,
+        decoder_layers: int,
+        encoder_sparse_step: int,
+        decoder_sparse_step: int,
+    ) -> nn.Module:
+        both = nn.ModuleDict()
+        both["encoder"] = tower(d_model, ffn_dim, num_experts, encoder_layers, encoder_sparse_step)
+        both["decoder"] = tower(d_model, ffn_dim, num_experts, decoder_layers, decoder_sparse_step)
+        return both
+
+    sizes = {"d_model": 14, "ffn_dim": 22, "num_experts": 5, "encoder_layers": 8, "decoder_layers": 9}
+    found = sf.trace(towers, {**sizes, "encoder_sparse_step": 4, "decoder_sparse_step": 3})
+    reasons = {each.name: each.why for each in found.pinned}
+    assert {"encoder_sparse_step", "decoder_sparse_step"} <= reasons.keys()
+    assert "decoder" not in reasons["encoder_sparse_step"]
+    assert "encoder" not in reasons["decoder_sparse_step"]

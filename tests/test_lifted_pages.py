@@ -17,6 +17,7 @@ from symformer.documents.formats.page_layout import A4, is_tall
 from symformer.language.notation.text import text
 from symformer.language.symbols import SYMBOLS, E, H, L, V, name_size
 from symformer.ledger.facts import ONE, Scope
+from symformer.models.model import Model
 from symformer.models.provenance import ConfigLocation, TraceEvidence
 from symformer.output.blocks import Equation, Heading, Table
 
@@ -61,8 +62,10 @@ def test_layers_of_several_kinds_are_one_list_with_a_pattern() -> None:
         ("layers.*.mlp.experts.up_proj", (V, H, E)): (L,),
         ("layers.*.self_attn.q_proj.weight", (E, E)): (L / 4,),
     }
-    written, whole = page(counts)
-    kinds = r"$`\frac{3 L}{4}`$ with linear attention and $`\frac{L}{4}`$ with self-attention"
+    written, whole = page(counts, config=NUMBERS | {"depth": 20})
+    kinds = r"$`L_{\mathrm{lin}}`$ with linear attention and $`L_{\mathrm{attn}}`$ with self-attention"
+    assert r"$`L_{\mathrm{lin}}`$ = $`\frac{3 L}{4}`$" in written
+    assert r"$`L_{\mathrm{attn}}`$ = $`\frac{L}{4}`$" in written
     assert f"Common to all $`L`$ layers, `layers.*`. Kinds of layers: {kinds}." in written
     headings = [text_of(block) for block in whole.blocks if isinstance(block, Heading)]
     parts = ["Mixture of experts", "Linear attention", "Self-attention"]
@@ -84,8 +87,39 @@ def test_one_kind_of_layer_with_a_dense_mlp_and_one_with_experts() -> None:
     }
     traced = MeasuredModel(title="Rings", stem="rings", counts=counts)
     lists = [each for each in traced.ledger.root.items if isinstance(each, Scope)]
-    assert [(each.count, each.among) for each in lists] == [(L, L), (dense, L), (L - dense, L)]
+    sparse = SYMBOLS["L_moe"]
+    assert [(each.count, each.among) for each in lists] == [(L, L), (dense, L), (sparse, L)]
+    assert traced.totals == {sparse: L - dense}
     assert [each.label for each in lists] == ["", "layers_mlp", "layers_experts"]
+
+
+def test_kinds_of_layers_of_an_encoder_and_a_decoder_have_letters_of_their_own() -> None:
+    """As in NLLB-MoE: every fourth layer has experts; 8 encoder layers are 6 + 2, 12 decoder layers 9 + 3."""
+    counts = {}
+    for tower, letter in ("encoder", SYMBOLS["L_enc"]), ("decoder", SYMBOLS["L_dec"]):
+        counts[f"{tower}.layers.*.norm.weight", (E,)] = (letter,)
+        counts[f"{tower}.layers.*.ffn.fc1.weight", (H, E)] = (3 * letter / 4,)
+        counts[f"{tower}.layers.*.ffn.fc2.weight", (E, H)] = (3 * letter / 4,)
+        counts[f"{tower}.layers.*.ffn.experts.up", (V, H, E)] = (letter / 4,)
+    traced = MeasuredModel(title="Rings", stem="rings", counts=counts)
+    model = Model(target="rings", component=traced)
+    known = model.set({"L_enc": 8, "L_dec": 12, "E": 5, "H": 7, "V": 11}).known
+    kinds = {name: known[SYMBOLS[name]] for name in ("L_enc_d", "L_enc_x", "L_dec_d", "L_dec_x")}
+    assert kinds == {"L_enc_d": 6, "L_enc_x": 2, "L_dec_d": 9, "L_dec_x": 3}
+    # 20 norms of 5, 15 networks of 2*7*5, 5 times 11 experts of 7*5
+    assert model.params.value(L_enc=8, L_dec=12, E=5, H=7, V=11) == 20 * 5 + 15 * 70 + 5 * 11 * 35
+
+
+def test_a_kind_of_layer_can_have_no_layers() -> None:
+    """AFMoE with only dense layers: 6 layers of 4*E for the norms and 3*E*H for the MLP, and no experts."""
+    all_dense = sf.model("hf:afmoe").set({"L": 6, "L_dense": 6})
+    assert all_dense.known[SYMBOLS["L_moe"]] == 0
+    sizes = {"V": 97, "E": 20, "H": 33, "X": 5, "X_shared": 2, "M": 11, "A": 3, "G": 1, "D": 8}
+    # embedding and head 2*97*20, last norm 20, attention 3*20*3*8 + 2*20*1*8 + 2*8, MLP 3*20*33
+    assert all_dense.params.value(**sizes) == 2 * 97 * 20 + 20 + 6 * (4 * 20 + 1440 + 320 + 16 + 1980)
+    assert "L_moe" not in sf.model("hf:afmoe").params.partial(L=6, L_dense=6).code()
+    compute = all_dense.params.compile()
+    assert compute(**sizes) == 26_916
 
 
 def test_numbers_of_stages_say_nothing_about_the_number_of_all() -> None:
@@ -98,7 +132,7 @@ def test_numbers_of_stages_say_nothing_about_the_number_of_all() -> None:
 def test_operations_of_a_run_are_listed_by_part() -> None:
     """A run of a stored entry; the operations come from the class's own code."""
     written = render(document(sf.model("hf:afmoe"), ["params"], "0"), "md", "typst").decode()
-    scores = r"attention scores within a window of $`C_{\mathrm{win}}`$ tokens (`scores`)"
+    scores = r"attention scores within a window of $`C_{\mathrm{win}}`$ tokens;"
     assert scores in written
     assert "Operations in a run: matrix product (`gate_proj`, `up_proj` and `down_proj`)." in written
     # Arcee AI's config class: every fourth layer attends to all tokens, by ``global_attn_every_n_layers``
@@ -114,6 +148,61 @@ def test_operations_of_a_run_are_listed_by_part() -> None:
     assert "every element of every weight, trained or not," in written  # the bias of the experts is frozen
     # In layers with a dense MLP there is no router to leave out.
     assert "`model.layers.*.mlp` without" not in written
+
+
+def test_only_the_module_that_is_not_understood_is_named() -> None:
+    """The chunked delta rule of Qwen3-Next multiplies computed tensors; its other modules are matrices and norms."""
+    written = render(document(sf.model("hf:qwen3_next"), ["params"], "0"), "md", "typst").decode()
+    unknown = [line for line in written.splitlines() if "is not recognized" in line]
+    assert len(unknown) == 1
+    assert "of computed tensors in `model.layers.*.linear_attn` is not recognized." in unknown[0]
+    assert "Only the weights" not in written
+    assert "(`scores`)" not in written  # the class has no module of this name
+    named = ("embed_tokens", "gate_proj", "q_proj", "q_norm", "in_proj_qkvz", "conv1d", "gate", "lm_head")
+    listed = [line for line in written.splitlines() if line.startswith("Operations in a run:")]
+    assert [name for name in named if not any(f"`{name}`" in line for line in listed)] == []
+
+
+def test_class_that_cannot_be_run_says_why_it_has_no_computation() -> None:
+    """Wav2Vec2's forward method reads ``input_values``, which are neither tokens nor images."""
+    written = render(document(sf.model("hf:wav2vec2"), ["params"], "0"), "md", "typst").decode()
+    said = "Only the weights of this class are known, not its computation. The reason: Wav2Vec2Model reads input"
+    assert written.count(said) == 1
+    assert "Operations in a run" not in written
+    assert "conv_layers_1" not in "".join(line for line in written.splitlines() if line.startswith("#"))
+    assert "### `conv_layers`, $`4`$ copies\n" in written  # four of its seven convolutions have a kernel of 3
+
+
+def test_class_whose_computation_depends_on_values_says_so_in_words() -> None:
+    """NLLB-MoE calls torch.nonzero, whose shape depends on the tokens of each expert."""
+    written = render(document(sf.model("hf:nllb-moe"), ["params"], "0"), "md", "typst").decode()
+    assert "The reason: what its code computes depends on the values of tensors, and a trace has only" in written
+    assert "()" not in written
+
+
+def test_kinds_of_layers_are_explained_once() -> None:
+    """NLLB-MoE has two lists of layers, each with two kinds."""
+    written = render(document(sf.model("hf:nllb-moe"), ["params"], "0"), "md", "typst").decode()
+    assert written.count("Kinds of layers:") == 2
+    assert written.count("A trace tells in how many layers a weight occurs") == 1
+
+
+def test_parts_of_several_widths_are_told_apart_by_their_copies() -> None:
+    """Swin has four stages of blocks in one list; the class has no ``blocks_1``."""
+    whole = document(sf.model("hf:swin"), ["params"], "0")
+    headings = [block.line for block in whole.blocks if isinstance(block, Heading)]
+    told = ["".join(getattr(piece, "text", str(piece)) for piece in line) for line in headings]
+    assert not any("blocks_" in each for each in told)
+    written = render(whole, "md", "typst").decode()
+    assert written.count("### Attention, $`L_{\\mathrm{0}}`$ copies\n") == 1
+    assert len(set(written.split("\n### ")[1:])) == len(written.split("\n### ")[1:])
+
+
+def test_equal_sizes_are_stated_once() -> None:
+    """RoFormer's class runs only with ``embedding_size`` equal to ``hidden_size``."""
+    written = render(document(sf.model("hf:roformer"), ["params"], "0"), "md", "typst").decode()
+    (holds,) = (line for line in written.splitlines() if line.startswith("The formula holds if"))
+    assert holds == r"The formula holds if $`E`$ is a multiple of $`A`$ and $`E_{\mathrm{emb}}`$ is $`E`$."
 
 
 def text_of(block: Heading) -> str:

@@ -18,7 +18,7 @@ import symformer as sf
 from symformer.language.errors import OptionError, RuleError, SizeError
 from symformer.language.symbols import E, L, M, X, Z_group
 from symformer.quantities.weight_formats import LINEAR_FORMATS, MEANINGS
-from symformer.quantities.weight_formats.gguf_mixtures import MIXTURES, Layers, layers_with
+from symformer.quantities.weight_formats.gguf_mixtures import MIXTURES, BetterLayers, layers_with
 from symformer.quantities.weight_formats.gguf_types import BLOCKS, FALLBACKS
 
 NUMBERS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("serving.json").read_text("utf-8"))
@@ -194,14 +194,14 @@ def more(layer: int, layers: int) -> bool:
 def test_the_number_of_layers_with_a_better_type_is_that_of_a_loop_over_the_layers() -> None:
     for layers in range(1, 130):
         counted = {
-            Layers.MORE: sum(more(layer, layers) for layer in range(layers)),
-            Layers.EIGHTH: sum(layer < layers // 8 for layer in range(layers)),
-            Layers.SIXTEENTH: sum(layer < layers // 16 for layer in range(layers)),
-            Layers.FOUR: sum(layer < 4 for layer in range(layers)),
-            Layers.TWO: sum(layer < 2 for layer in range(layers)),
-            Layers.MIDDLE: sum(layers // 8 <= layer < 7 * layers // 8 for layer in range(layers)),
+            BetterLayers.MORE: sum(more(layer, layers) for layer in range(layers)),
+            BetterLayers.EIGHTH: sum(layer < layers // 8 for layer in range(layers)),
+            BetterLayers.SIXTEENTH: sum(layer < layers // 16 for layer in range(layers)),
+            BetterLayers.FOUR: sum(layer < 4 for layer in range(layers)),
+            BetterLayers.TWO: sum(layer < 2 for layer in range(layers)),
+            BetterLayers.MIDDLE: sum(layers // 8 <= layer < 7 * layers // 8 for layer in range(layers)),
         }
-        assert {each: layers_with(each, L).subs(L, layers) for each in Layers} == counted, layers
+        assert {each: layers_with(each, L).subs(L, layers) for each in BetterLayers} == counted, layers
 
 
 # Rows of NUMBERS about one matrix, and our format with its elements per group.

@@ -62,21 +62,51 @@ class SearchGoal:
 
     @classmethod
     def of(
-        cls, total: int | float | str | None, at_most: int | float | str | None, tolerance: int | str | None, unit: str
+        cls,
+        total: int | float | str | None,
+        at_most: int | float | str | None,
+        tolerance: int | str | None,
+        unit: str,
+        share: str | None = None,
+        reserve: int | str | None = None,
     ) -> SearchGoal:
         """Return the target for a total or an upper limit. Raises OptionError, ArithmeticTextError."""
+        if at_most is None and (share is not None or reserve is not None):
+            raise OptionError("--share and --reserve need an upper limit, such as --at-most 80GiB")
         if (total is None) == (at_most is None):
             raise OptionError("give either a total or an upper limit, such as --total 7e9 or --at-most 7e9")
         if at_most is not None:
             if tolerance is not None:
                 raise OptionError("--tolerance needs --total and cannot be combined with --at-most; remove one of them")
-            high = _whole(at_most, unit)
+            high = usable(_whole(at_most, unit), share, reserve, unit)
             return cls(f"at most {high:,} {unit}", high, None, high)
         aim = _whole(total, unit)
         margin = Fraction(0) if tolerance is None else _margin(tolerance, aim, unit)
         low, high = -((margin - aim) // 1), (aim + margin) // 1
         said = f"{aim:,} {unit}" + (f" within {str(tolerance).strip()}" if tolerance else "")
         return cls(said, aim, int(low), int(high))
+
+
+def usable(limit: int, share: str | None, reserve: int | str | None, unit: str) -> int:
+    """Return the part of a limit that can be used: a share of it, less a reserve.
+
+    >>> usable(80, "90%", 2, "bytes")
+    70
+
+    Raises
+    ------
+    OptionError
+        If the share is not a percentage from 0 to 100, or the reserve leaves nothing.
+
+    """
+    found = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", share, re.ASCII) if share is not None else None
+    part = Fraction(found[1]) / 100 if found else Fraction(1)
+    if (share is not None and not found) or not 0 < part <= 1:
+        raise OptionError(f"--share {quoted(str(share))} is not valid; give a percentage above 0% and at most 100%")
+    left = int(limit * part // 1) - (0 if reserve is None else _whole(reserve, unit))
+    if left <= 0:
+        raise OptionError(f"--reserve {reserve} leaves nothing of {limit:,} {unit}; choose less")
+    return left
 
 
 def _whole(value: int | float | str | None, unit: str) -> int:
@@ -658,6 +688,8 @@ def solve(
     unknowns: str | Iterable[str],
     at_most: int | float | str | None = None,
     tolerance: int | str | None = None,
+    share: str | None = None,
+    reserve: int | str | None = None,
     quantity: str = "params",
     sizes: Given = None,
     relations: Where = None,
@@ -680,6 +712,10 @@ def solve(
     tolerance
         The tolerance around ``total``; without it, only exact solutions count. A percentage such as ``"1%"``, an amount
         such as ``"50M"``, or an integer. ``tolerance="1%"`` of 7e9 accepts 6.93e9 to 7.07e9.
+    share
+        The share of ``at_most`` that may be used, such as ``"90%"``.
+    reserve
+        The amount of that share that stays free, in the form of ``total``.
     quantity
         The quantity whose total is given.
     sizes
@@ -729,5 +765,5 @@ def solve(
     unknown = tuple(replace(each, size=named_symbol(model.size_name(each.name))) for each in unknown)
     posed = OpenModel.of(model, [each.name for each in unknown], [quantity], sizes, relations, conventions)
     (formula,) = posed.formulas
-    wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit)
+    wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit, share, reserve)
     return Solutions(posed.model, formula, unknown, posed.relations, posed.free, wanted)

@@ -34,7 +34,7 @@ from ..configs.layers import DenseLayers, Layers, RepeatedLayers, RotaryLayers, 
 from ..configs.usual_fields import HEAD_WIDTH, NO_TABLE, NO_WINDOW, OPENAI, PLAIN, rotating, usual
 from ..language.sizes import Divides
 from ..language.symbols import A, E
-from ..ledger.adapters import CHANGES, Adapter, adapted
+from ..ledger.adapters import ALL, CHANGES, Adapter, adapted
 from ..ledger.facts import Activation, Ledger
 from ..ledger.operations import record
 
@@ -169,11 +169,16 @@ def collected_fields(owner: type[Architecture], since: type[Architecture]) -> Fi
     )
 
 
+def _layers(targets: Words) -> str:
+    """Return the linear layers with an adapter as text."""
+    return "every linear layer of its blocks" if targets == ALL else " and ".join(targets)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Architecture(Component):
     """A whole model. A subclass sets its config fields, its torch class, and the variants that are certified."""
 
-    lora: Words = ()  # the linear layers with a low-rank update, by the last words of their names
+    lora: Words = ()  # the linear layers with a low-rank update, by the last words of their names; or all
     adapters: Words = ()  # the linear layers followed by a bottleneck adapter
 
     role: ClassVar[str] = "model"
@@ -198,8 +203,8 @@ class Architecture(Component):
     def about(self) -> str:
         """Return the description for documents, with the adapters."""
         said = [super().about]
-        said += [f"Low-rank updates (LoRA) are added to {' and '.join(self.lora)}, {LORA}."] if self.lora else []
-        said += [f"Bottleneck adapters follow {' and '.join(self.adapters)}, {HOULSBY}."] if self.adapters else []
+        said += [f"Low-rank updates (LoRA) are added to {_layers(self.lora)}, {LORA}."] if self.lora else []
+        said += [f"Bottleneck adapters follow {_layers(self.adapters)}, {HOULSBY}."] if self.adapters else []
         said += ["Only these are trained; all other weights are frozen."] if len(said) > 1 else []
         return " ".join(said)
 

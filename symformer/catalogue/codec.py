@@ -93,8 +93,16 @@ class _Reader:
         """Return the value of a type."""
         origin, inside = get_origin(hint), get_args(hint)
         if origin in (Union, UnionType):
-            (other,) = (each for each in inside if each is not NoneType)
-            return None if data is None else self.read(other, data)
+            others = [each for each in inside if each is not NoneType]
+            if data is None and len(others) < len(inside):
+                return None
+            if all(issubclass(each, Expr) for each in others if isinstance(each, type)) and len(others) > 1:
+                found = self.parsed(data)  # such as a size or a number
+                if not isinstance(found, tuple(others)):
+                    raise _odd(hint, data)
+                return found
+            (other,) = others
+            return self.read(other, data)
         if origin is Literal:
             return _one_of(data, inside)
         if origin is tuple:

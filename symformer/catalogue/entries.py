@@ -302,7 +302,9 @@ def finder(kept: CatalogueEntry, at: ConfigMatch, assumed: tuple[str, ...] = ())
             found = operations if quantity in operations.operations.confirmed else None
         if found is None:
             if why := kept.config.run_refusal:
-                raise CatalogueError(f"the catalogue has only params for {name}, not {quantity}: {why}")
+                error = CatalogueError(f"the catalogue has only params for {name}, not {quantity}: {why}")
+                error.run_refusal = why
+                raise error
             raise CatalogueError(f"the catalogue has no {quantity} for {name}")
         if why := violated_condition(found, at.numbers):
             raise CatalogueError(f"the catalogue's {quantity} for {name} does not apply to this config: {why}")

@@ -12,12 +12,12 @@ from sympy import Add, Expr, Mul, expand, floor
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import Condition, quotients_at_least_one
+from ..language.sizes import Condition, Relations, quotients_at_least_one
 from ..ledger.facts import ONE, STATE, Entry, Ledger, OperationKind, Tensor, Weight
 from ..ledger.operations import Operations
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import Quantity
-from .module_scopes import ScopeTree
+from .module_scopes import ScopeTree, kind_sizes
 
 Class = tuple[str, tuple[Expr, ...]]  # a path with * for every index, and a shape
 
@@ -49,7 +49,8 @@ class MeasuredModel(Component):
     fixed: str = ""  # the version of torch, if it is one module, whose sizes are numbers
     measure: Callable[[str], Component] | None = field(default=None, compare=False)  # measures a quantity in torch
     lifted: Callable[[], Component] | None = field(default=None, compare=False)  # its operations, if recognized
-    stored_run: Callable[[], Ledger] | None = field(default=None, compare=False)  # its operations, if no run is needed
+    # Returns its operations, if no run is needed. Raises CatalogueError if they are not known.
+    stored_run: Callable[[], Ledger] | None = field(default=None, compare=False)
     role = "model"
     shapes = "tokens[B,S] -> nothing[B,S]"
 
@@ -72,6 +73,11 @@ class MeasuredModel(Component):
         if self.fixed:
             return f"{title}: its parameters are counted on the module itself, so its sizes are numbers."
         return f"The formula of {title} is traced: it is obtained by building the model at several sizes."
+
+    @cached_property
+    def totals(self) -> Relations:
+        """Return the numbers of layers of the kinds that have a letter."""
+        return kind_sizes(self.ledger.root)
 
     @property
     def total(self) -> Expr:

@@ -6,7 +6,7 @@ have, and one for each kind of layer. A trace does not know the order of the kin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,8 +15,23 @@ from sympy import Expr, Symbol, cancel
 
 from ..components.base import Component
 from ..language.errors import WitnessError
+from ..language.frozen import FrozenDict
+from ..language.sizes import Relations
+from ..language.symbols import SYMBOLS
 from ..ledger.facts import ONE, Scope
 from ..ledger.operations import Operations
+
+# The letters for the numbers of layers of the kinds of a list, by what all layers of the list are counted as.
+_DENSE = {"L": "L_dense", "L_enc": "L_enc_d", "L_dec": "L_dec_d"}
+_SPARSE = {"L": "L_moe", "L_enc": "L_enc_x", "L_dec": "L_dec_x"}
+_MIXERS: Mapping[str, str] = {
+    **dict.fromkeys(("linear_attn", "linear_attention"), "L_lin"),
+    **dict.fromkeys(("self_attn", "self_attention", "attn", "attention"), "L_attn"),
+    **dict.fromkeys(("mamba", "mamba_mixer"), "L_ssm"),
+    **dict.fromkeys(("conv", "short_conv"), "L_conv"),
+}
+_NETWORKS = ("mlp", "ffn", "feed_forward")
+_EXPERTS = "experts"
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,64 @@ class ScopeTree:
         """Return the root, with the layers of several kinds marked as such."""
         for scope in self.scopes.values():
             _mark_kinds(scope)
+        _count_kinds([scope for scope in self.scopes.values() if scope.label])
         return self.root
+
+
+def kind_sizes(root: Scope) -> Relations:
+    """Return the number of layers of each kind that has a letter, in terms of the sizes of the config."""
+    return FrozenDict(
+        {
+            scope.count: scope.counted
+            for scope in root.walk()
+            if scope.counted is not None and isinstance(scope.count, Symbol)
+        }
+    )
+
+
+def _count_kinds(kinds: Sequence[Scope]) -> None:
+    """Count the layers of each kind by a letter instead of a share of all layers: L_lin instead of 3*L/4.
+
+    A count that is a letter or a number stays, and so does one whose letter the model uses for another size.
+    """
+    wanted: dict[str, list[Scope]] = {}
+    for kind in kinds:
+        if kind.count.free_symbols and not isinstance(kind.count, Symbol):
+            beside = [other for other in kinds if other.among == kind.among and other.name == kind.name]
+            wanted.setdefault(_letter(kind, beside), []).append(kind)
+    taken = {size.name for kind in kinds for scope in kind.walk() for size in _sizes(scope)}
+    for letter, found in wanted.items():
+        if letter and letter not in taken and len({each.count for each in found}) == 1:
+            for kind in found:
+                kind.counted, kind.count = kind.count, SYMBOLS[letter]
+
+
+def _letter(kind: Scope, beside: Sequence[Scope]) -> str:
+    """Return the letter for the number of layers of a kind next to the other kinds of its list, or ""."""
+    names = {_kind_name(each) for each in beside}
+    own, among = _kind_name(kind), str(kind.among)
+    if own == _EXPERTS:
+        return _SPARSE.get(among, "")
+    if own in _NETWORKS and _EXPERTS in names:
+        return _DENSE.get(among, "")
+    mixers = {_MIXERS.get(each, "") for each in names}
+    return _MIXERS.get(own, "") if among == "L" and all(mixers) and len(mixers) == len(names) else ""
+
+
+def _kind_name(kind: Scope) -> str:
+    return kind.label.removeprefix(f"{kind.name.removesuffix('.*')}_")
+
+
+def _sizes(scope: Scope) -> Iterator[Symbol]:
+    """Yield the sizes in the count, the number of all layers and the weights of a part."""
+    yield from scope.count.free_symbols
+    if scope.among is not None:
+        yield from scope.among.free_symbols
+    for item in scope.items:
+        if not isinstance(item, Scope):
+            for weight in item.weights:
+                for dim in weight.shape:
+                    yield from dim.free_symbols
 
 
 def _mark_kinds(scope: Scope) -> None:

@@ -12,13 +12,13 @@ from sympy import Expr
 
 from ..components.base import Component
 from ..language.errors import RuleError, WitnessError
-from ..language.sizes import AtMost, Condition, quotients_at_least_one
+from ..language.sizes import AtMost, Condition, Relations, quotients_at_least_one
 from ..language.symbols import C, N_new, S
 from ..ledger.facts import MATRICES, Entry, Ledger, OperationKind, Table
 from ..ledger.operations import Operations
 from ..quantities.quantity import PLACEMENT, Quantity
 from ..quantities.weight_formats import ELEMENT_BYTES
-from .module_scopes import ScopeTree
+from .module_scopes import ScopeTree, kind_sizes
 
 # Quantities that depend only on the stored weights: unrecognized products store nothing.
 FOLLOWS = ("trainable-params", "train-memory", "communication")
@@ -68,6 +68,11 @@ class RecognizedModel(Component):
         last = LAST.get(self.asked, S)
         dims = {dim for _, entry in self.rows for tensor in (*entry.inputs, entry.output) for dim in tensor.shape}
         return tuple(dict.fromkeys(_moved(each, last) for each in (*self.conditions, *quotients_at_least_one(dims))))
+
+    @cached_property
+    def totals(self) -> Relations:
+        """Return the numbers of layers of the kinds that have a letter."""
+        return kind_sizes(self.ledger.root)
 
     @property
     def library(self) -> str:

@@ -9,7 +9,7 @@ from typing import cast
 from ..components.base import Component
 from ..language.errors import CatalogueError
 from ..language.letter_rules import other_names
-from ..ledger.facts import Ledger, Scope
+from ..ledger.facts import Ledger
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, Provenance, TraceEvidence
 from ..quantities import quantity as find_quantity
@@ -73,10 +73,7 @@ def model_of_records(target: str, find: Find, stored: Find | None = None) -> Mod
         return replace(record.traced, measure=measure, lifted=operations, stored_run=run if stored else None)
 
     def run() -> Ledger:
-        try:
-            return (stored or find)(OPERATIONS).operations.ledger
-        except CatalogueError:
-            return Ledger(Scope("", first.counted), None)
+        return (stored or find)(OPERATIONS).operations.ledger
 
     def operations() -> Component:
         return find(OPERATIONS).operations

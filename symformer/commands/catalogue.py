@@ -25,9 +25,9 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     that changes what a class stores or computes. With WORDS, list only the classes whose name or model type contains
     one of them. If exactly one class matches, print its formulas and the change that each switch makes.
     """
-    from ..catalogue.entries import classes, find_entry
+    from ..catalogue.entries import census_types, classes, find_entry
     from ..catalogue.record import OPERATIONS
-    from ..language.errors import UnknownNameError
+    from ..language.errors import CatalogueError, UnknownNameError
     from ..models.provenance import libraries
     from ..output.blocks import Table
     from ..views.catalogue_class import catalogue_class
@@ -51,6 +51,9 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
             }
         )
     if words and not facts:
+        for name in words:
+            if (known := census_types().get(name)) is not None and known.why:
+                raise CatalogueError(f"the catalogue has no formula for {name}: {known.why}")
         raise UnknownNameError(
             "class or model type", " ".join(words), dict(classes()), "`symformer catalogue` lists them all"
         )
@@ -60,9 +63,14 @@ def command(words: tuple[str, ...], as_json: bool) -> None:
     elif as_json:
         print_json(facts)
     else:
-        rows = [[each["class"], each["type"], ", ".join(each["switches"])] for each in facts]
-        table = Table.of(["class", "model type", "supported switches"], rows, "lll")
+        rows = [
+            [each["class"], each["type"], _COVERED[each["operations"]], ", ".join(each["switches"])] for each in facts
+        ]
+        table = Table.of(["class", "model type", "quantities", "supported switches"], rows, "llll")
         print_blocks([table, *map(_traced_with, dict.fromkeys(each["read with"] for each in facts))])
+
+
+_COVERED = {True: "parameters and runs", False: "parameters"}
 
 
 def _traced_with(versions: str) -> Paragraph:

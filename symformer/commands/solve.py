@@ -17,6 +17,8 @@ NONE = 1  # the exit status if there is no solution
 @arguments.target
 @click.option("--total", metavar="N", help="The target value: 7000000000, 7e9, or 80GB for bytes.")
 @click.option("--at-most", metavar="N", help="The upper limit for the value; the first size is maximized within it.")
+@click.option("--share", metavar="SHARE", help="The share of --at-most that may be used, such as 90%.")
+@click.option("--reserve", metavar="N", help="The amount of that share that stays free, such as 2GiB.")
 @click.option("--tolerance", metavar="SHARE", help="The tolerance around the total, such as 1%.")
 @click.option(
     "--find",
@@ -37,6 +39,8 @@ def command(
     target: str,
     total: str | None,
     at_most: str | None,
+    share: str | None,
+    reserve: str | None,
     tolerance: str | None,
     unknowns: tuple[str, ...],
     quantity: str,
@@ -55,7 +59,7 @@ def command(
     \b
     symformer solve llama --total 7e9 --tolerance 1% --find L --find E=2048:8192:128 --set V=32000 --set D=128 \\
       --where 'A = E/128' --where 'G = A' --where 'H = 4*E'
-    symformer solve llama-2-7b -q inference-memory --at-most 80GB --find C --set B=8
+    symformer solve llama-2-7b -q inference-memory --at-most 80GB --share 90% --find C --set B=8
     """
     from ..algebra.solve import solve
 
@@ -67,6 +71,8 @@ def command(
         unknowns=unknowns,
         at_most=at_most,
         tolerance=tolerance,
+        share=share,
+        reserve=reserve,
         quantity=quantity,
         sizes=posed.given,
         relations=posed.where,

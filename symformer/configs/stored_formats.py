@@ -37,7 +37,7 @@ def stored_format(scheme: Config) -> tuple[str, int]:
 
 
 def _keeps_only_usual(scheme: Config, *fields: str) -> bool:
-    """Return whether the modules that a config excludes are ones that the format keeps in any case."""
+    """Return whether the format itself keeps all modules that a config excludes."""
     listed = [module for field in fields for module in scheme.get(field) or ()]
     return all(module in _KEPT for module in listed)
 

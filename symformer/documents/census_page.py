@@ -44,7 +44,7 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
         "built": {kind for kind, each in filed.items() if each.builds},
         "formulas": read.keys(),
         "symbolic": {kind for kind, kept in read.items() if not kept.config.constants},
-        **_sorted(filed, read, built_in),
+        **sorted_types(filed, read, built_in),
     }
     columns = {head: {kind for kind, each in filed.items() if each.head == head} for head in heads}
     if len(heads) > 1:
@@ -69,18 +69,19 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
     return made
 
 
-def _sorted(
+def sorted_types(
     filed: Collection[str], read: Mapping[str, CatalogueEntry], built_in: Collection[str]
 ) -> Mapping[str, set[str]]:
     """Return the types by how they are answered; each type is in one set."""
     own = {*filed} & {*built_in}
     recognized = {kind for kind, kept in read.items() if kind not in own and _is_recognized(kept)}
-    counted = {*read} - own - recognized
+    unrun = {kind for kind, kept in read.items() if OPERATIONS not in kept.records} - own
     return {
         "built_in": own,
         "recognized": recognized,
-        "counted": counted,
-        "refused": {*filed} - own - recognized - counted,
+        "counted": {*read} - own - recognized - unrun,
+        "unrun": unrun,
+        "refused": {*filed} - own - {*read},
     }
 
 

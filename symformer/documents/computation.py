@@ -6,7 +6,7 @@ part. A result that is used once is written where it is used; one that is split,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sympy import Expr, Integer, expand
@@ -218,13 +218,33 @@ class _UnknownError(Exception):
     """Raised for an operation whose computation is unknown."""
 
 
+def _reaching(items: Iterable[Item]) -> list[Item]:
+    """Return the items without those whose results a class computes but does not use; all if it uses none.
+
+    An example is the attention pooling of an image encoder whose patches are the input of a language model.
+    """
+    every = list(items)
+    operations = {
+        id(item): [
+            entry for entry in ([item] if isinstance(item, Entry) else entries_of(item)) if not _is_weight(entry)
+        ]
+        for item in every
+    }
+    unused = [item for item in every if operations[id(item)] and not any(each.used for each in operations[id(item)])]
+    return every if len(unused) == sum(map(bool, operations.values())) else [i for i in every if i not in unused]
+
+
+def _is_weight(entry: Entry) -> bool:
+    return entry.kind is OperationKind.PARAMETER
+
+
 class _Computing:
     """The computation of one part: the names of tensors, and a line for each name."""
 
     def __init__(self, scope: Scope, apart: tuple[OperationKind, ...] = ()) -> None:
         self.scope = scope
         self.apart = apart  # kinds of operations whose results have their own lines
-        self.items = list(items_of(scope))
+        self.items = _reaching(items_of(scope))
         self.made = {id(item.output): item for item in self.items if isinstance(item, Entry)}
         self.parts: dict[int, Scope] = {}
         for item in self.items:

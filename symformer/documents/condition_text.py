@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..language.notation.display_tree import tree
-from ..language.sizes import AtMost, Differs, Divides, Excludes
+from ..language.sizes import AtMost, Differs, Divides, Equals, Excludes
 from ..models.provenance import runs_of_kinds
 from ..output.blocks import Code, Line, Math, listed
 from ..views.formula_facts import ConditionFacts
@@ -13,7 +13,9 @@ from .sentences import sentence
 def conditions(found: ConditionFacts) -> list[Line]:
     """Return the conditions under which a formula holds, each as a clause."""
     notes: list[Line] = [[Code(each.name), f" is {each.value:,}"] for each in found.pinned]
-    notes += [[Code(name), " is ", Code(other)] for name, other in found.ties.items()]
+    equal = sum(isinstance(each, Equals) for each in found.constraints)
+    if equal < len(found.ties):  # otherwise the constraints state the same equalities with letters
+        notes += [[Code(name), " is ", Code(other)] for name, other in found.ties.items()]
     for name, kinds in found.patterns.items():
         said: list[Line] = [[f"{times} ", Code(kind)] for times, kind in runs_of_kinds(kinds)]
         notes.append([Code(name), " repeats ", *listed(*said)])

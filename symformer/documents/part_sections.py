@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 
 from sympy import Expr, Integer, Symbol, expand, fraction
@@ -41,10 +42,11 @@ from ..views.derivation_facts import PartFacts
 from ..views.formula_facts import is_per_rank
 from ..views.module_names import is_layer_list, usual_name
 from .computation import computation, operation_roles
+from .layer_lists import class_path, in_class
 from .ledger_dataflow import scope_of, scopes_of
 from .legend import legend
 from .sentences import sentence
-from .traced_run import TracedRun
+from .traced_run import TracedRun, without_run
 
 
 def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
@@ -76,21 +78,28 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
     places = {line.key: id_of(section.line, formula) for section in sections for line in section.lines}
     blocks: list[Block] = []
     kept = [section for section in sections[:-1] if section.chain is not None]
+    copies = {line.key: count.xreplace(formula.display_relations) for count, line in formula.root.counted()}
 
     def apart(section: Section) -> Line:
-        """Return what distinguishes a part from others with the same title: its name, its path or its key."""
+        """Return what distinguishes a part from others with the same title: its name, its path or its key.
+
+        If these are equal in the class, the kind of its layers or the number of its copies distinguishes it.
+        """
         line, title = section.line, _title(section, formula)
         alike = [other.line for other in kept if _title(other, formula) == title]
-        names = (line.name, line.path.removesuffix(".*"))
-        others = ([each.name for each in alike], [each.path.removesuffix(".*") for each in alike])
-        own = next((name for name, every in zip(names, others, strict=True) if every.count(name) == 1), line.key)
-        return maybe(len(alike) > 1, ", ", Code(own))
+        names = (_word(line), line.path.removesuffix(".*"))
+        others = ([_word(each) for each in alike], [each.path.removesuffix(".*") for each in alike])
+        own = next((name for name, every in zip(names, others, strict=True) if every.count(name) == 1), "")
+        if not own and len({copies[each.key] for each in alike}) == len(alike):  # as in blocks of several widths
+            return [", ", Math.of(copies[line.key]), " copy" if copies[line.key] == 1 else " copies"]
+        return maybe(len(alike) > 1, ", ", *in_class([own or line.key], formula)[0])
 
     for section in sections[:-1]:
         if not section.composite and section.chain is not None:
             blocks += _part(formula, section, columns, computes, places, apart(section), traced)
     blocks += _silent(formula)
-    blocks = [*(traced.introduction() if traced else ()), *blocks]
+    stored = without_run(found.run_refusal) if first and found.run_refusal else []
+    blocks = [*stored, *(traced.introduction() if traced else ()), *blocks]
     blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
     composites = [section for section in sections[:-1] if section.composite]
     for section in composites:
@@ -98,11 +107,12 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
             continue
         title = _title(section, formula)
         shown = f"{title[0].lower()}{title[1:]}" if isinstance(title, str) and title[:2].istitle() else title
-        named = [title] if isinstance(title, str) and title.startswith(OUTSIDE) else ["The ", shown]
+        alone = isinstance(title, Code) or (isinstance(title, str) and title.startswith(OUTSIDE))
+        named = [title] if alone else ["The ", shown]
         blocks.append(Heading(1, [*named, *apart(section)], f"{formula.id}.{section.line.key}"))
         does, stands = _computed(computes, section, formula), _places(section, formula, computes)
         if does and section.line.is_kind:  # part of what it computes is specific to this kind of layer
-            blocks += [Paragraph(["Each layer of ", Code(section.line.path), " computes:"]), *does, *stands]
+            blocks += [Paragraph(["Each of these layers computes:"]), *does, *stands]
         else:
             blocks += [*stands, *does, *(traced.blocks(section.line) if traced else ())]
         if section.terms:
@@ -122,7 +132,8 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
 def _traced(run: Ledger, sections: Sequence[Section], formula: Formula) -> TracedRun:
     """Return the operations of a traced model by section."""
     shown = {line.key for section in sections for line in section.lines}
-    return TracedRun.of([(count, line) for count, line in formula.root.counted() if line.key in shown], run)
+    counted = ((count.xreplace(formula.relations), line) for count, line in formula.root.counted())
+    return TracedRun.of([(count, line) for count, line in counted if line.key in shown], run)
 
 
 def _explained(blocks: list[Block], sections: Sequence[Section], formula: Formula, per_rank: bool) -> list[Block]:
@@ -148,7 +159,9 @@ def _title(section: Section, formula: Formula) -> Piece:
         if not line.is_kind:
             return line.part.title
         meaning = letter(line.count).meaning if isinstance(line.count, Symbol) else ""
-        return capital(meaning) if meaning.startswith("layers ") else Code(line.name)
+        if meaning.startswith("layers "):
+            return capital(meaning)
+        return "Other layers" if line.listed else Code(line.name)
     words = [word for word in line.path.split(".") if word != "*"]
     below = [one.path.removeprefix(f"{line.path}.") for one in line.walk()]
     below += ["experts"] * any(word.endswith("_experts") for word in line.key.split("."))
@@ -164,7 +177,14 @@ def _title(section: Section, formula: Formula) -> Piece:
     if usual := usual_name(last, below):
         return capital(usual)
     label = section.chain.labels[0] if section.chain else None
-    return Code(label.name if isinstance(label, Label) else line.name)
+    own = label.name if isinstance(label, Label) else line.name
+    return Code(own if own.rpartition(".")[2] in words or not words else last)  # the class has no conv_layers_1
+
+
+def _word(line: AccountLine) -> str:
+    """Return the last word of the path of a traced module, and the name of any other part."""
+    words = [word for word in line.path.split(".") if word not in ("*", "")]
+    return line.name if isinstance(line.part, Component) or not words else words[-1]
 
 
 def _is_list(path: str) -> bool:
@@ -242,12 +262,43 @@ def _computed(computes: _Computes | None, section: Section, formula: Formula) ->
                 found.append((lines, said, [where]))
     if len(found) < 2:
         return [Computation(lines) for lines, _, _ in found]
-    blocks: list[Block] = []
-    for lines, said, paths in found:
-        names = listed(*([Code(path)] for path in dict.fromkeys(paths)))
-        blocks.append(Paragraph(["In ", *names, *([": ", *said] if said else [":"])]))
+    shared, told = _shared([_sentences(said) for _, said, _ in found])
+    blocks: list[Block] = [Paragraph(shared)] if shared else []
+    for (lines, _, paths), said in zip(found, told, strict=True):
+        names = in_class(paths, formula)
+        into = "For " if any(len(name) > 1 for name in names) else "In "  # some names end with "in the layers with ..."
+        blocks.append(Paragraph([into, *listed(*names), *([": ", *said] if said else [":"])]))
         blocks += [Computation(lines)] if lines else []
     return blocks
+
+
+def _sentences(said: Sequence[Piece]) -> list[list[Piece]]:
+    """Return the sentences of a description."""
+    found: list[list[Piece]] = [[]]
+    for piece in said:
+        first, *others = _BETWEEN.split(piece) if isinstance(piece, str) else [piece]
+        found[-1].append(first)
+        found += [[other] for other in others]
+    return [each for each in found if any(each)]
+
+
+def _shared(descriptions: Sequence[list[list[Piece]]]) -> tuple[list[Piece], list[list[Piece]]]:
+    """Return the sentences that all descriptions share, and the others of each.
+
+    If the first sentences differ, which name the parts, nothing is shared.
+    """
+    first, *others = descriptions
+    shared = [each for each in first if all(each in other for other in others)]
+    if not first or first[0] not in shared:
+        shared = []
+    return _joined(shared), [_joined([each for each in own if each not in shared]) for own in descriptions]
+
+
+def _joined(sentences: Sequence[list[Piece]]) -> list[Piece]:
+    return [piece for place, each in enumerate(sentences) for piece in ([" ", *each] if place else each)]
+
+
+_BETWEEN = re.compile(r"(?<=\.) (?=[A-Z])")
 
 
 def _equation(section: Section, chain: Chain, formula: Formula, places: Mapping[str, str]) -> Equation:
@@ -288,13 +339,13 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
     for about, lines in said:
         where: list[Piece] = []
         # Copies of one module that differ only in the backward pass are the same here.
-        for line in {(each.path, each.count): each for each in lines}.values():
+        distinct = {(each.path, each.count): each for each in lines}.values()
+        for line, path in _in_lists(distinct, formula):
             one = _layers(line, formula, first=not where)
-            path = Code(line.path or line.name)
             repeated = line.count != 1 or line.is_kind
             some = not repeated and _elsewhere(line, formula)
             where += [*maybe(where, "; " if some or repeated else ", "), *maybe(repeated, *one)]
-            where += [*maybe(some, "in some of " if where else "In some of "), path, *maybe(some, " only")]
+            where += [*maybe(some, "in some of " if where else "In some of "), *path, *maybe(some, " only")]
             if not isinstance(line.part, Component) and (apart := _apart(line, formula)):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
         kinds = [*_kinds(lines[0], formula)] if not isinstance(lines[0].part, Component) else []
@@ -304,14 +355,31 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
     return blocks
 
 
+def _in_lists(lines: Iterable[AccountLine], formula: Formula) -> list[tuple[AccountLine, Line]]:
+    """Return lines with their paths in the class; those that differ only in the kind of their layers are one."""
+    alike: dict[object, list[AccountLine]] = {}
+    for line in lines:
+        one = line.path and line.count == 1 and not line.is_kind
+        alike.setdefault(class_path(line.path, formula) if one else line.key, []).append(line)
+    found: list[tuple[AccountLine, Line]] = []
+    for first, *others in alike.values():
+        if first.is_kind or not first.path:
+            found.append((first, [Code(class_path(first.path, formula) or first.name)]))
+        else:
+            found.append((first, in_class([each.path for each in (first, *others)], formula)[0]))
+    return found
+
+
 def _kinds(line: AccountLine, formula: Formula) -> Line:
     """Return a sentence on the kinds of layers of a traced model, at the part that all layers have in common."""
     if not line.is_common:
         return []
-    alike = [each for each in formula.root.walk() if each.path == line.path and each.is_kind and each.each != 0]
-    name = line.name
-    said: list[Line] = [[Math.of(each.count), f" {_kind_of(each, name)}"] for each in alike]
-    return ["Kinds of layers: ", *listed(*said), ". ", SAME_NUMBER] if said else []
+    kinds = [each for each in formula.root.walk() if each.is_kind and each.each != 0]
+    said: list[Line] = [
+        [Math.of(each.count), f" {_kind_of(each, line.name)}"] for each in kinds if each.path == line.path
+    ]
+    first = bool(kinds) and kinds[0].path == line.path  # the explanation is the same for every list of layers
+    return ["Kinds of layers: ", *listed(*said), ".", *maybe(first, " ", SAME_NUMBER)] if said else []
 
 
 SAME_NUMBER = (
@@ -340,7 +408,8 @@ def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
         return ["Stored " if first else "stored ", stored, " times for ", around, " copies of the part around it, "]
     if line.is_common:
         return ["Common to all " if first else "common to all ", Math.of(line.count), " layers, "]
-    return ["One of " if first else "one of ", Math.of(line.count), " identical layers, "]
+    whole = isinstance(line.part, Component) or not line.path.endswith(".*") or _is_list(line.path)
+    return ["One of " if first else "one of ", Math.of(line.count), f" identical {'layers' if whole else 'copies'}, "]
 
 
 def _elsewhere(line: AccountLine, formula: Formula) -> bool:
@@ -368,6 +437,7 @@ def _apart(line: AccountLine, formula: Formula) -> list[str]:
 
 def named(path: str, formula: Formula) -> Code:
     """Return the name of a row; a row for the whole target has the target's name."""
+    path = class_path(path, formula)
     return Code(path if path.strip(" ") == path != "" else formula.id.rpartition(".")[0] + path)
 
 
@@ -407,10 +477,9 @@ def _label(section: Section, term: Term) -> str:
 def _table(section: Section, columns: tuple[str, str], formula: Formula, rows: Sequence[Sequence[Line]]) -> Table:
     """Return the table of a part; a table with a single row has no caption."""
     head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [capital(formula.measure.unit)]]
-    paths = dict.fromkeys(path for path in section.paths if path)
-    whose: Line = (
-        [Code(section.line.path), "; the others have the same rows"] if len(paths) > 1 else [*map(Code, paths)]
-    )
+    paths = dict.fromkeys(class_path(path, formula) for path in section.paths if path)
+    first = Code(class_path(section.line.path, formula))
+    whose: Line = [first, "; the others have the same rows"] if len(paths) > 1 else [*map(Code, paths)]
     caption = [capital(formula.measure.unit), " of ", *(whose or ["the whole"]), "."]
     return Table(head, rows, "lll", caption=caption if len(rows) > 1 else ())
 
@@ -444,7 +513,7 @@ def _ideas(computes: _Computes | None, section: Section, formula: Formula) -> li
         [[f"for the {idea}"], [Math(factored(expand(each)))]] for idea, each in groups.items()
     ]
     unit = capital(formula.measure.unit)
-    caption: Line = [unit, " of ", Code(section.line.path or section.line.name), " by purpose."]
+    caption: Line = [unit, " of ", Code(class_path(section.line.path, formula) or section.line.name), " by purpose."]
     return [Table([["Purpose"], [unit]], rows, "ll", caption=caption)]
 
 
@@ -456,6 +525,7 @@ def _silent(formula: Formula) -> list[Block]:
         for row in formula.rows
         if row.each == 0 and not any(path == row.path or path.startswith(f"{row.path}.") for path in counting)
     ]
+    names = [*{class_path(name, formula): name for name in reversed(names)}.values()][::-1]
     if not names:
         return []
     line: list[Piece] = ["These parts contribute nothing: "]

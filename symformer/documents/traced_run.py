@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sympy import Expr
 
+from ..catalogue.module_scopes import kind_sizes
 from ..formulas.account import Line as AccountLine
 from ..ledger.facts import UNRECOGNIZED, Entry, Ledger, OperationKind
 from ..output.blocks import Block, Code, Line, Math, Paragraph, Piece, listed, maybe
@@ -40,9 +41,14 @@ class TracedRun:
 
     @classmethod
     def of(cls, parts: Sequence[tuple[Expr, AccountLine]], operations: Ledger) -> TracedRun:
-        """Return the run of a model. ``parts`` has the parts with a section, each with its number of copies."""
+        """Return the run of a model. ``parts`` has the parts with a section, each with its number of copies.
+
+        The numbers of copies are in terms of the sizes of the config.
+        """
         rows: dict[str, list[Entry]] = {}
-        for count, entry in operations:
+        sizes = kind_sizes(operations.root)
+        for copied, entry in operations:
+            count = copied.xreplace(sizes)
             inside = [(copies, line) for copies, line in parts if _contains(line.path, entry.path)]
             deepest = max((len(line.path) for _, line in inside), default=0)
             nearest = [(copies, line) for copies, line in inside if len(line.path) == deepest]
@@ -58,32 +64,44 @@ class TracedRun:
         return [Paragraph(sentence(f"Recognized in a run of its code: {'; '.join(known)}."))] if known else []
 
     def blocks(self, line: AccountLine) -> list[Block]:
-        """Return a sentence on a part's operations, and one on those that are counted but not recognized."""
+        """Return a sentence on a part's operations, and one on each module with operations that are only counted."""
         own = self.rows.get(line.key, ())
         known: dict[tuple[str | Math, ...], list[str]] = {}
-        unknown: list[str] = []
+        unknown: dict[str, list[str]] = {}
         for entry in own:
-            name = _within(entry, line)
             if entry.kind in UNRECOGNIZED:
-                unknown.append(name)
+                module, _, row = entry.path.rpartition(".")
+                unknown.setdefault(module, []).append(row)
             elif entry.kind is not OperationKind.PARAMETER:
-                known.setdefault(_operation(entry), []).append(name)
+                names = known.setdefault(_operation(entry), [])
+                names += [_within(entry, line)] if entry.kind not in _UNNAMED else []
         blocks: list[Block] = []
         if known:
             said: list[Piece] = ["Operations in a run: "]
             for what, names in known.items():
-                said += [*maybe(len(said) > 1, "; "), *what, " (", *_codes(names), ")"]
+                said += [*maybe(len(said) > 1, "; "), *what, *maybe(bool(names), " (", *_codes(names), ")")]
             blocks.append(Paragraph([*said, "."]))
-        if unknown:
-            several = len({*unknown}) > 1
-            blocks.append(Paragraph([*_codes(unknown), _COUNTED[several]]))
+        for module, rows in unknown.items():
+            number = len(dict.fromkeys(rows))
+            times = "a product" if number == 1 else f"{number} products"
+            where: Line = [f"The purpose of {times} of computed tensors in ", Code(module or "the whole"), " is not "]
+            counted = "recognized. The FLOPs include it, as the row " if number == 1 else _INCLUDED
+            blocks.append(Paragraph([*where, counted, *_codes(rows), "."]))
         return blocks
 
 
-_COUNTED = {
-    False: " multiplies two computed tensors. Its FLOPs are counted, but its purpose is not recognized.",
-    True: " multiply computed tensors. Their FLOPs are counted, but their purpose is not recognized.",
-}
+def without_run(why: str) -> list[Block]:
+    """Return a paragraph that says why a derivation has no computations: no run of the class is known."""
+    said = "Only the weights of this class are known, not its computation. The reason: "
+    plain = next((_OF_VALUES for name in ("torch.nonzero", "Tensor.item") if f"{name}()" in why), why)
+    return [Paragraph([said, plain, *maybe(plain[-1:] not in ".…", ".")])]
+
+
+_OF_VALUES = "what its code computes depends on the values of tensors, and a trace has only their shapes."
+
+
+_INCLUDED = "recognized. The FLOPs include them, as the rows "
+_UNNAMED = (OperationKind.SCORES, OperationKind.MIX)  # their rows are not modules of the class
 
 
 def _codes(names: Sequence[str]) -> Line:

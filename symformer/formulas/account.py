@@ -80,6 +80,7 @@ class Line:
     lines: tuple[Line, ...] = ()
     parallel: bool = False  # whether its copies are side by side; in a layer, the count is the share of the layers
     among: Expr | None = None  # the number of all layers, if this line is one of several of a list of layers
+    listed: str = ""  # the path of the list in the class, if the path is of the layers of one kind
 
     @cached_property
     def each(self) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceil
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import OptionError
 from ..language.notation.text import text
-from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
+from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes, NotMultiple
 from .compiled_formula import Compiled
 from .program import CALL, Definition, Polynomial, Program, ProgramCondition, RationalFunction, Test, times, together
 
@@ -28,21 +28,29 @@ def compiled(formula: Formula) -> Compiled:
     known = formula.source.known if formula.source is not None else {}
     relations = formula.relations
     given = {str(size): number for size, number in known.items() if size not in relations}
-    made = program(formula.expanded, formula.constraints, relations, formula.id)
+    made = program(formula.expanded, formula.constraints, relations, formula.id, formula.totals)
     takes = formula.accepted_sizes
     names = {name: str(size) for name, size in takes.names.items()}
     return Compiled(formula.id, made, tuple(map(str, formula.symbols)), frozenset(map(str, takes)), given, names)
 
 
 def program(
-    expr: Expr, conditions: Iterable[Condition] = (), relations: Mapping[Symbol, Expr] | None = None, what: str = ""
+    expr: Expr,
+    conditions: Iterable[Condition] = (),
+    relations: Mapping[Symbol, Expr] | None = None,
+    what: str = "",
+    totals: Container[Symbol] = (),
 ) -> Program:
-    """Return the program of an expression with its conditions and the relations between sizes."""
+    """Return the program of an expression with its conditions and the relations between sizes.
+
+    Of the sizes that relations determine, only ``totals`` can be zero: the number of layers of one kind.
+    """
     writer, relations = _Writer(), relations or {}
     value = writer.read(expr)
     held = []
     for size, relation in relations.items():
-        held += [writer.sound(size, relation), writer.equal(size, relation)]
+        least = 0 if size in totals and not relation.is_positive else 1
+        held += [writer.sound(size, relation, least), writer.equal(size, relation)]
     for each in conditions:
         held.append(writer.held(each, relations))
     if value.denominator != UNIT:
@@ -127,13 +135,13 @@ class _Writer:
         self.definitions.append(made)
         return Polynomial.name(made.name)
 
-    def sound(self, size: Symbol, relation: Expr) -> ProgramCondition:
+    def sound(self, size: Symbol, relation: Expr, smallest: int = 1) -> ProgramCondition:
         """Return the condition that a relation has a valid size as its value."""
         found = self.read(relation)
         below = found.denominator
-        least = self.test("at most", RationalFunction(UNIT), found)
+        least = self.test("at most", RationalFunction(Polynomial.number(smallest)), found)
         most = self.test("at most", found, RationalFunction(Polynomial.number(MAX_INTEGER)))
-        said = f"{size} = {text(relation)} is an integer from 1 to {MAX_INTEGER:,}"
+        said = f"{size} = {text(relation)} is an integer from {smallest} to {MAX_INTEGER:,}"
         whole = [Test("divides", below, found.above)] if below != UNIT else []
         return ProgramCondition(said, (*whole, least, most))
 
@@ -153,6 +161,8 @@ class _Writer:
                 left = divisor.above * dividend.denominator
                 right = dividend.above * divisor.denominator
                 tests = [Test("divides", left, right)]
+            case NotMultiple(divisor=small, dividend=large):
+                tests = [self.test("is not", read(small * floor(large / small)), read(large))]
             case AtMost(low=low, high=high):
                 tests = [self.test("at most", read(low), read(high))]
             case Equals(size=size, value=value):

@@ -171,8 +171,12 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
     @property
     def display_relations(self) -> Relations:
-        """The relations substituted in the printed form: all except those for totals."""
-        return {target: value for target, value in self.relations.items() if target not in self.totals}
+        """The relations substituted in the printed form: all except those for totals without a value."""
+        return {
+            target: value
+            for target, value in self.relations.items()
+            if target not in self.totals or not value.free_symbols
+        }
 
     @cached_property
     def display_expr(self) -> Expr:
@@ -368,7 +372,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         numbers = dict(given)
         for target, relation in self.relations.items():
             if relation.free_symbols <= given.keys():
-                numbers[target] = evaluate_relation(target, relation, given)
+                numbers[target] = evaluate_relation(target, relation, given, target in self.totals)
                 if given.get(target, numbers[target]) != numbers[target]:
                     raise SizeError(
                         f"{self.id} was simplified with {target} = {text(relation)}, which is {numbers[target]} and "
@@ -451,7 +455,8 @@ class Formula(Operators, Tabular, Immutable, Shown):
         numbers = {target: int(value) for target, value in relations.items() if isinstance(value, Integer)}
         for constraint in self.constraints:
             constraint.check(numbers)
-        return replace(self, relations=close_relations(relations), fixed=(self.fixed | fixed) & relations.keys())
+        closed = close_relations(relations, self.totals)
+        return replace(self, relations=closed, fixed=(self.fixed | fixed) & relations.keys())
 
     def equals(self, other: Formula | Expr | str) -> bool:
         """Return whether another formula or expression is equal under this formula's relations.

@@ -52,7 +52,16 @@ class FetchError(ConfigError):
 
 
 class CatalogueError(SymformerError):
-    """A catalogue formula that is damaged, or a formula that cannot be stored."""
+    """A catalogue formula that is damaged, or a formula that cannot be stored.
+
+    Attributes
+    ----------
+    run_refusal : str
+        Why the class could not be run, if its weights are all that the catalogue has.
+
+    """
+
+    run_refusal = ""
 
 
 class ArithmeticTextError(SymformerError):

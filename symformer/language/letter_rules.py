@@ -426,6 +426,8 @@ def meaning_of_field(path: str) -> str:
 
     >>> meaning_of_field("vision_config.temporal_patch_size"), meaning_of_field("depths[1]")
     ('temporal patch size of the vision part', 'depths, entry 1')
+    >>> meaning_of_field("zero_expert_num"), meaning_of_field("qk_head_dim")
+    ('zero experts', 'query/key head dimension')
     """
     whole, _, place = path.partition("[")
     part, _, name = whole.rpartition(".")
@@ -433,6 +435,7 @@ def meaning_of_field(path: str) -> str:
     if words[0] == "d":  # d_kv
         words = [*words[1:], "dim"]
     said = " ".join(filter(None, (_WORDS.get(word, word) for word in words)))
+    said += "s" * (words[-1] == "num" and len(words) > 1 and not said.endswith("s"))  # zero_expert_num
     owner = " ".join(_WORDS.get(word, word) for word in part.removesuffix("_config").split("_") if word != "text")
     owner += " part" * (owner in ("vision", "image", "audio", "speech"))
     index = place.removesuffix("]")
@@ -461,6 +464,7 @@ _WORDS = {
     "pos": "position",
     "proj": "projection",
     "q": "query",
+    "qk": "query/key",
     "rel": "relative",
     "seq": "sequence",
     "v": "value",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Integral, Real
@@ -345,9 +345,13 @@ def check_relation(target: Symbol, value: object, own: Collection[Symbol] = ()) 
     return _sound(target, value, value)
 
 
-def evaluate_relation(target: Symbol, relation: Expr, numbers: Mapping[Symbol, int]) -> int:
-    """Return the size that a relation determines, after checking that it can be a size. Raises SizeError."""
-    return int(_sound(target, relation, substitute(relation, numbers), numbers))
+def evaluate_relation(target: Symbol, relation: Expr, numbers: Mapping[Symbol, int], can_be_zero: bool = False) -> int:
+    """Return the size that a relation determines, after checking that it can be a size. Raises SizeError.
+
+    The number of layers of one kind can be zero: all layers are then of the other kinds.
+    """
+    value = substitute(relation, numbers)
+    return 0 if can_be_zero and value == 0 else int(_sound(target, relation, value, numbers))
 
 
 def _bound(target: Symbol, value: Expr, known: Mapping[Symbol, ExpansionBound]) -> ExpansionBound:
@@ -393,10 +397,11 @@ def evaluate(expr: Expr, numbers: Mapping[Symbol, int], what: str) -> int:
     return int(result)
 
 
-def close_relations(relations: Mapping[Symbol, Expr]) -> Relations:
+def close_relations(relations: Mapping[Symbol, Expr], can_be_zero: Container[Symbol] = ()) -> Relations:
     """Return relations with the other relations substituted into them, so that one substitution is sufficient.
 
-    Raises SizeError if a relation depends on itself, can never be a size, or is too large to expand.
+    Only the sizes in ``can_be_zero`` can be zero: the numbers of layers of one kind. Raises SizeError if a relation
+    depends on itself, can never be a size, or is too large to expand.
     """
     closed: Relations = {}
     bounds: dict[Symbol, ExpansionBound] = {}
@@ -412,7 +417,8 @@ def close_relations(relations: Mapping[Symbol, Expr]) -> Relations:
             if name not in closed:
                 settle(name)
         bounds[target] = _bound(target, value, bounds)
-        closed[target] = _sound(target, value, substitute(value, {name: closed[name] for name in others}))
+        found = substitute(value, {name: closed[name] for name in others})
+        closed[target] = found if target in can_be_zero and found == 0 else _sound(target, value, found)
         under_way.remove(target)
 
     for target in relations:

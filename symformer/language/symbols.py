@@ -135,6 +135,10 @@ _TABLE = (
         "L_reuse", "layers with experts that reuse the keys chosen in an earlier layer", "layers", ("indexer_types",)
     ),
     Letter("L_moe", "layers with experts", "layers", ("num_hidden_layers",)),
+    Letter("L_enc_d", "layers of the encoder with a dense feed-forward network", "layers", ("encoder_layers",)),
+    Letter("L_enc_x", "layers of the encoder with experts", "layers", ("encoder_layers",)),
+    Letter("L_dec_d", "layers of the decoder with a dense feed-forward network", "layers", ("decoder_layers",)),
+    Letter("L_dec_x", "layers of the decoder with experts", "layers", ("decoder_layers",)),
     Letter("N_group", "groups of layers with shared weights", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary size", "rows", ("vocab_size",)),
     Letter("V_pli", "vocabulary size of the per-layer embeddings", "rows", ("vocab_size_per_layer_input",)),

@@ -36,6 +36,7 @@ def _in(name: str, part: str) -> str:
     return f"{name}.{part}" if name else part
 
 
+ALL = ("all",)  # the targets that stand for all linear layers inside repeated layers
 Change = Callable[[Operations, str, Tensor, Tensor], Tensor]  # of a linear layer's input and output
 # The options that add an adapter, each with the new output of a linear layer.
 CHANGES: dict[str, Change] = {
@@ -46,7 +47,7 @@ CHANGES: dict[str, Change] = {
 
 @dataclass(frozen=True)
 class Adapter:
-    """One kind of adapter and its linear layers: the named ones, or all linear layers inside repeated layers."""
+    """One kind of adapter and its linear layers: the named ones, or with ALL every one inside repeated layers."""
 
     option: str
     targets: tuple[str, ...] = ()  # the last words of their paths; empty for train=lora, which names no layer
@@ -54,7 +55,7 @@ class Adapter:
     def wanted(self, path: str) -> bool:
         """Return True if the linear layer of this path has the adapter."""
         words = path.split(".")
-        return words[-1] in self.targets if self.targets else "*" in words
+        return words[-1] in self.targets if self.targets not in ((), ALL) else "*" in words
 
     def __str__(self) -> str:
         """Return the option as the user wrote it."""
@@ -83,7 +84,7 @@ def adapted(part: Part, adapters: Sequence[Adapter]) -> Ledger:
     ledger = sharing(ops.root, ops.run(part, inputs_of(part)))
     for adapter in adapters:
         for target in adapter.targets:
-            if target not in ops.names:
+            if adapter.targets != ALL and target not in ops.names:
                 known = listed(sorted(ops.names)) or "no linear layers"
                 raise OptionError(f"{adapter}: {part.title} has no linear layer {target!r}; it has {known}")
     return ledger

@@ -305,6 +305,8 @@ class Scope:
     mixture: Mixture | None = None  # the mixture of layers that these are one kind of
     among: Expr | None = None  # the number of layers of all kinds, if this scope is one of several of a list
     label: str = ""  # its name in ids, if its path does not distinguish it from others
+    listed: str = ""  # the path of the list in the class, if these are its layers of one kind
+    counted: Expr | None = None  # the count in terms of other sizes, if it is a letter of its own
     items: list[Entry | Scope] = field(default_factory=list)
 
     @property

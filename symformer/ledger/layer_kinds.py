@@ -132,6 +132,7 @@ class _Sharing:
                 mixture=None,
                 loop=None,
                 among=self.mixture.total,
+                listed=self.mixture.path,
                 items=[self._settled(item, self.moves.own) for item in some],
             )
             for kind, some in zip(self.kinds, own, strict=True)

@@ -123,7 +123,7 @@ class Model(Immutable, Shown):
         totals = self.component.totals.items()
         return (
             *self.component.constraints,
-            *(Equals(size, value, "set the terms of this sum instead") for size, value in totals),
+            *(Equals(size, value, _sum_or_share(value)) for size, value in totals),
         )
 
     @cached_property
@@ -206,7 +206,7 @@ class Model(Immutable, Shown):
         self._check_format(question, self._in_own_format(question, conventions))
 
     def _in_own_format(self, question: Quantity, given: Mapping[str, str]) -> dict[str, str]:
-        """Return the conventions with the format of its published weights, unless another one is given."""
+        """Return the conventions with the format of its published weights, unless a format is given."""
         own = self.provenance.weights
         return {"weights": own, **given} if own and "weights" in question.choices else dict(given)
 
@@ -283,9 +283,10 @@ class Model(Immutable, Shown):
     def known(self) -> Numbers:
         """Return the values of the sizes, including those that follow from relations."""
         numbers = dict(self.numbers)
-        for target, value in close_relations({**self.component.totals, **self.relations}).items():
+        totals = self.component.totals
+        for target, value in close_relations({**totals, **self.relations}, totals).items():
             if target not in numbers and value.free_symbols <= numbers.keys():
-                numbers[target] = evaluate_relation(target, value, numbers)
+                numbers[target] = evaluate_relation(target, value, numbers, target in totals)
         return FrozenDict({name: numbers[name] for name in sorted(numbers, key=print_order)})
 
     def numbers_for(self, formula: Formula, spec: object, given: Mapping[Symbol, int]) -> Numbers:
@@ -641,3 +642,9 @@ class Model(Immutable, Shown):
     checked = Alias("validated")
     sized = Alias("with_sizes_for")
     unchecked = Alias("set_unchecked")
+
+
+def _sum_or_share(value: Expr) -> str:
+    """Return what to set instead of a size that others determine: the terms of a sum, or the total of a share."""
+    whole = next(iter(value.free_symbols), None) if len(value.free_symbols) == 1 else None
+    return "set the terms of this sum instead" if whole is None else f"set {whole} instead"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sympy import Expr, Integer, Min, Symbol, floor
@@ -9,14 +10,15 @@ from sympy import Expr, Integer, Min, Symbol, floor
 from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.notation.text import text
-from ..language.sizes import AtMost, Condition
+from ..language.sizes import AtMost, Condition, Divides
 from ..language.symbols import B, C, S, W
 from ..ledger.facts import EARLIER_INPUTS, INDEXED, OVERLAPPING, SHIFTED, Entry, Ledger, OperationKind
+from .cache_formats import CACHE_FORMATS, ELEMENTS, CacheFormat, paged
 from .contractions import applies_general_delta_rule, forward
 from .elementwise import earlier_keys
 from .quantity import Convention, Conventions, Quantity
 
-SIZES: dict[str, Expr] = {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
+SIZES: Mapping[str, Expr] = ELEMENTS
 CACHE = "cache"  # the purpose of terms that belong to the cache
 DTYPE = {
     "bf16": "2 bytes per element",
@@ -81,16 +83,21 @@ DIVIDES = {
 }  # how ranks shard a sequence
 
 
-def tokens(entry: Entry, window: str) -> Expr:
-    """Return how many of C earlier tokens an attention layer caches."""
+def tokens(entry: Entry, window: str, block: str = "off") -> Expr:
+    """Return how many of C earlier tokens an attention layer caches. Raises RuleError for pages with a window."""
     if entry.window is None or window == "reserved":
-        return C
+        return paged(block)
+    if block != "off":
+        raise RuleError(
+            f"{entry.path}: block={block} is not supported for a layer with a window, whose engines keep another "
+            "number of pages; choose window=reserved"
+        )
     if entry.chunked and window == "rolling":
         raise RuleError(f"{entry.path}: window=rolling needs a sliding window; this layer attends within chunks")
     return Min(C, entry.window) if window == "rolling" else earlier_keys(entry)
 
 
-def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[Term]:
+def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -> list[Term]:
     """Return the cached bytes of the keys [B,G,C,D] that the scores read, or of the values that the mix reads.
 
     Keys and values of an encoder are cached for all its tokens. If ranks shard the sequence, each caches its shard.
@@ -99,8 +106,8 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     ----------
     entry : Entry
         The scores or the mix of an attention layer.
-    size : Expr
-        The bytes per element.
+    form : CacheFormat
+        The format of the cache.
     conventions : Conventions
         The conventions of the quantity.
 
@@ -117,15 +124,21 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
         return []
     if entry.reused:  # an earlier layer caches them
         return []
+    block = conventions.get("block", "off")
     if conventions.get("tokens") == "one":
         check_unsharded(entry, conventions, ("context",))
+        if block != "off":
+            raise RuleError(f"{entry.path}: tokens=one has no formula with pages; choose block=off")
         read = {S: Integer(1)}
     else:
-        read = {S: tokens(entry, conventions["window"])}
+        read = {S: tokens(entry, conventions["window"], block)}
     if entry.latent and conventions["latent"] == "compressed":  # one latent serves keys and values
         latent = entry.latent if entry.kind is OperationKind.SCORES else ()
+        if not form.is_plain:
+            raise RuleError(f"{entry.path}: a cache in {form.name} is not supported for latents")
         return [
-            Term(f"{x.name} (latent)", (*(dim.xreplace(read) for dim in x.shape), size), purpose=CACHE) for x in latent
+            Term(f"{x.name} (latent)", (*(dim.xreplace(read) for dim in x.shape), form.element), purpose=CACHE)
+            for x in latent
         ]
     own = entry.share or entry.inputs[1]
     if own.encoded and conventions.get("tokens") == "one":  # one more token adds no encoder token
@@ -134,7 +147,24 @@ def keys_and_values(entry: Entry, size: Expr, conventions: Conventions) -> list[
     if entry.compressed is not None:  # the compressed keys have a rule of their own
         length = S
     what = "keys" if entry.kind is OperationKind.SCORES else "values"
-    return [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, size), purpose=CACHE)]
+    if own.encoded and block != "off":
+        raise RuleError(f"{entry.path}: block={block} is not supported for the tokens of an encoder")
+    if entry.compressed is not None and not (form.is_plain and block == "off"):
+        raise RuleError(f"{entry.path}: a cache of compressed keys is supported only in whole elements, without pages")
+    terms = [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, form.element), purpose=CACHE)]
+    if form.scale:
+        scales = (batch, heads, length.xreplace(read), Integer(form.scale))
+        terms.append(Term(f"{entry.path} (scales of {what})", scales, purpose=CACHE))
+    return terms
+
+
+def model_dtype(dtype: str) -> str:
+    """Return the dtype of a model whose cache or weights have this format: bf16 if no model computes in it.
+
+    >>> model_dtype("fp32"), model_dtype("fp8"), model_dtype("q8_0")
+    ('fp32', 'bf16', 'bf16')
+    """
+    return dtype if dtype in ("bf16", "fp16", "fp32", "symbolic") else "bf16"
 
 
 def reuses(entry: Entry) -> bool:
@@ -196,7 +226,7 @@ def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
     if entry.output.encoded or conventions.get("tokens") == "one":  # an encoder's convolution runs once
         return []
     batch, channels, _ = entry.inputs[0].shape
-    size = SIZES["bf16" if dtype == "fp8" else dtype]
+    size = SIZES[model_dtype(dtype)]
     (places,) = entry.weights[0].shape[2:]
     places = places - 1 if entry.function == EARLIER_INPUTS else places
     return [Term(f"{entry.path} (places)", (batch, channels, places, size), purpose=CACHE)]
@@ -224,9 +254,7 @@ def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
     if not shifts(entry) or conventions.get("tokens") == "one":
         return []
     batch, _, width = entry.output.shape
-    return [
-        Term(f"{entry.path} (last token)", (batch, width, SIZES["bf16" if dtype == "fp8" else dtype]), purpose=CACHE)
-    ]
+    return [Term(f"{entry.path} (last token)", (batch, width, SIZES[model_dtype(dtype)]), purpose=CACHE)]
 
 
 def compresses(entry: Entry) -> bool:
@@ -263,7 +291,7 @@ def compressed(entry: Entry, size: Expr, dtype: str, conventions: Conventions) -
             "choose tokens=all"
         )
     (batch, _, width), entries = entry.inputs[0].shape, floor(C / rate)
-    out, own = entry.output.width, SIZES["bf16" if dtype == "fp8" else dtype]
+    out, own = entry.output.width, SIZES[model_dtype(dtype)]
     terms = [Term(f"{entry.path} (entries)", (batch, entries, out, size), purpose=CACHE)]
     rest = (batch, C - rate * entries, width, own)
     terms += [Term(f"{entry.path} ({what})", rest, purpose=CACHE) for what in ("incomplete group", "its gates")]
@@ -334,11 +362,14 @@ class Cached(Quantity):
 
     Attributes
     ----------
+    cache_dtype : str
+        The convention that names the format of the cache.
     model_dtype : str
         The convention whose dtype is taken as the model's.
 
     """
 
+    cache_dtype: str = "dtype"
     model_dtype: str = "dtype"
 
     def defining_sizes(self, conventions: Conventions) -> tuple[Symbol, ...]:
@@ -349,11 +380,16 @@ class Cached(Quantity):
         """Return the conditions of a cache.
 
         W >= 2 if W is also the bytes per element of a convolution state or of tokens that are kept. C is at least the
-        number of tokens of each group if entries overlap, because the last group is cached.
+        number of tokens of each group if entries overlap, because the last group is cached. The block of a format
+        divides the elements that it runs over.
         """
+        form = CACHE_FORMATS[conventions[self.cache_dtype]]
+        widths = {_block_width(entry, form) for _, entry in ledger if form.block > 1 and _is_cached(entry)}
+        remedy = f"{self.cache_dtype}={form.name} has blocks of {form.block} elements"
+        blocks = tuple(Divides(Integer(form.block), width, remedy) for width in sorted(widths, key=str))
         groups = {entry.compressed for _, entry in ledger if compresses(entry) and entry.function == OVERLAPPING}
         whole = tuple(AtMost(group, C, NO_GROUP) for group in sorted(filter(None, groups), key=str))
-        return (*whole, *self._wide(ledger, conventions))
+        return (*whole, *blocks, *self._wide(ledger, conventions))
 
     def _wide(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         if conventions[self.model_dtype] != "symbolic" or conventions.get("tokens") == "one":
@@ -368,6 +404,18 @@ class Cached(Quantity):
             for what, keeps in kept.items()
             if any(keeps(entry) for _, entry in ledger)
         )
+
+
+def _is_cached(entry: Entry) -> bool:
+    """Return whether an operation reads keys or values that are cached."""
+    attends = entry.kind in (OperationKind.SCORES, OperationKind.MIX)
+    return attends and not (entry.output.encoded or entry.recalled or entry.reused or entry.keyed or entry.window == 0)
+
+
+def _block_width(entry: Entry, form: CacheFormat) -> Expr:
+    """Return the number of elements that the blocks of a format run over."""
+    _, heads, _, width = (entry.share or entry.inputs[1]).shape
+    return width if form.width == "head" else heads * width
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import ATTENDING, CARRYING, COMPRESSING, STORING, WEIGHTLESS, Entry, Ledger, OperationKind
+from .cache_formats import CACHE_FORMATS, CACHE_MEANINGS, PAGES
 from .cache_rules import (
     COMPRESSED_BYTES,
     CONVOLUTION_BYTES,
@@ -38,12 +39,7 @@ from .cache_rules import (
 from .contractions import applies_general_delta_rule
 from .quantity import Convention, Conventions, counts_nothing, refuse_observed, rows, tally
 from .stored_format import InFormat
-from .weight_formats import ELEMENT_BYTES, MEANINGS
-
-
-def model_dtype(conventions: Conventions) -> str:
-    """Return the dtype in which the model computes: that of its weights, or bf16 if they are quantized."""
-    return conventions["weights"] if conventions["weights"] in ELEMENT_BYTES else "bf16"
+from .weight_formats import MEANINGS
 
 
 def logits(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -59,22 +55,22 @@ def logits(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes that attention caches for C tokens."""
-    return tuple(keys_and_values(entry, SIZES[conventions["cache"]], conventions))
+    return tuple(keys_and_values(entry, CACHE_FORMATS[conventions["cache"]], conventions))
 
 
 def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the convolution state."""
-    return tuple(convolved(entry, model_dtype(conventions), conventions))
+    return tuple(convolved(entry, conventions["weights"], conventions))
 
 
 def compressed_entries(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the compressed entries and of the tokens that later entries need."""
-    return tuple(compressed(entry, SIZES[conventions["cache"]], model_dtype(conventions), conventions))
+    return tuple(compressed(entry, CACHE_FORMATS[conventions["cache"]].element, conventions["weights"], conventions))
 
 
 def last_tokens(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the input of a token shift at the last token."""
-    return tuple(shifted(entry, model_dtype(conventions), conventions))
+    return tuple(shifted(entry, conventions["weights"], conventions))
 
 
 @dataclass(frozen=True)
@@ -109,7 +105,8 @@ QUANTITY = InferenceMemory(
     ("tensor", "factors"),
     {
         "weights": Convention(MEANINGS),
-        "cache": Convention(DTYPE),
+        "cache": Convention(CACHE_MEANINGS),
+        "block": Convention(PAGES, hidden_by_default=True),
         "window": WINDOW,
         "latent": LATENT,
         "logits": Convention({"fp32": "4 bytes per element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),
@@ -127,6 +124,7 @@ QUANTITY = InferenceMemory(
         compresses: COMPRESSED_BYTES.format(of="the weights"),
         keeps_places: CONVOLUTION_BYTES.format(of="the weights"),
     },
+    cache_dtype="cache",
     model_dtype="weights",
     encoder="The keys and values include those of all encoder tokens.",
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import ATTENDING, CARRYING, COMPRESSING, STATE, STORING, WEIGHTLESS, Entry, OperationKind
+from .cache_formats import CACHE_FORMATS, CACHE_MEANINGS, PAGES
 from .cache_rules import (
     COMPRESSED_BYTES,
     CONVOLUTION_BYTES,
-    DTYPE,
     GENERAL_STATE_BYTES,
     LATENT,
     REUSED,
@@ -42,7 +42,7 @@ STATES = (
 
 def cached(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the keys that the scores read or of the values that the mix reads."""
-    return tuple(keys_and_values(entry, SIZES[conventions["dtype"]], conventions))
+    return tuple(keys_and_values(entry, CACHE_FORMATS[conventions["dtype"]], conventions))
 
 
 def convolution_state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -52,7 +52,8 @@ def convolution_state(entry: Entry, conventions: Conventions) -> tuple[Term, ...
 
 def compressed_entries(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the compressed entries and of the tokens that later entries need."""
-    return tuple(compressed(entry, SIZES[conventions["dtype"]], conventions["dtype"], conventions))
+    size = CACHE_FORMATS[conventions["dtype"]].element
+    return tuple(compressed(entry, size, conventions["dtype"], conventions))
 
 
 def last_tokens(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -64,7 +65,9 @@ def traced_cache_bytes(entry: Entry, conventions: Conventions) -> tuple[Term, ..
     """Return the bytes of a traced cache tensor. Raises RuleError for a state with a dtype other than fp32."""
     if entry.function == STATE and conventions["dtype"] != "fp32":
         raise RuleError(f"{entry.path}: a cached state other than keys and values needs dtype=fp32")
-    return (Term(entry.path, (*entry.output.shape, SIZES[conventions["dtype"]])),)
+    if (dtype := conventions["dtype"]) not in SIZES:
+        raise RuleError(f"{entry.path}: dtype={dtype} needs the shapes of keys and values, which were not recognized")
+    return (Term(entry.path, (*entry.output.shape, SIZES[dtype])),)
 
 
 QUANTITY = Cached(
@@ -83,7 +86,8 @@ QUANTITY = Cached(
     },
     ("tensor", "factors"),
     {
-        "dtype": Convention(DTYPE),
+        "dtype": Convention(CACHE_MEANINGS),
+        "block": Convention(PAGES, hidden_by_default=True),
         "tokens": Convention(
             {"all": "all C tokens in the cache", "one": "one additional token, before any window is full"},
             lambda entry: entry.kind in ATTENDING,

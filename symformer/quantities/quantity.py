@@ -286,7 +286,7 @@ class Quantity:
             id=f"{stem}.{self.measure.name}",
             measure=self.measure_under(chosen),
             root=root,
-            relations=close_relations({**part.totals, **relations}),
+            relations=close_relations({**part.totals, **relations}, part.totals),
             totals=frozenset(part.totals),
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
@@ -417,7 +417,16 @@ def tally(
         else:
             lines.append(Line(item.path, own, ONE, entry=item, terms=terms_of(item)))
     count = scope.distinct if counts_storage and scope.distinct is not None else scope.count
-    return Line(path, key, count, part=scope.part, lines=tuple(lines), parallel=scope.parallel, among=scope.among)
+    return Line(
+        path,
+        key,
+        count,
+        part=scope.part,
+        lines=tuple(lines),
+        parallel=scope.parallel,
+        among=scope.among,
+        listed=scope.listed,
+    )
 
 
 def _called(item: Scope | Entry) -> str:

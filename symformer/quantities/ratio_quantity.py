@@ -31,7 +31,7 @@ class RunAmount:
     ) -> Formula:
         """Return the formula of the amount."""
         root = Line("", "", ONE, part=part, terms=self.terms(given))
-        known = close_relations({**part.totals, **relations})
+        known = close_relations({**part.totals, **relations}, part.totals)
         name = f"{stem}.{self.measure.name}"
         return Formula(name, self.measure, root, relations=known, conventions=given, source=source)
 

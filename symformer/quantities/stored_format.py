@@ -9,10 +9,13 @@ from typing import Self
 from sympy import Symbol
 
 from ..formulas.formula import SizeSource
+from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.facts import Ledger
+from ..ledger.placement import WHOLE, Placement
 from .quantity import Conventions, Countable, Quantity
 from .weight_formats import StoredWeights, defaults, stored_weights
+from .weight_formats.gguf import PREFIX
 
 WEIGHTS = "weights"  # the convention that names the format
 
@@ -41,14 +44,18 @@ class InFormat(Quantity):
 
     def stored(self, ledger: Ledger, conventions: Conventions) -> StoredWeights:
         """Return the bytes of the weights of every entry."""
+        if conventions[WEIGHTS].startswith(PREFIX) and Placement.of(conventions) != WHOLE:
+            raise RuleError(
+                f"{WEIGHTS}={conventions[WEIGHTS]} is not supported per rank, because llama.cpp divides models in another way"
+            )
         return stored_weights(ledger, conventions[WEIGHTS], self.numbers, self.rope)
 
     def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the elements per group, if the format has groups."""
-        return defaults(self.choose(conventions)[WEIGHTS])
+        return defaults(self.choose(conventions).get(WEIGHTS, ""))
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
-        """Return the conditions on the shapes of the weights, after those of the quantity."""
+        """Return the conditions of the quantity and the conditions on the shapes of the weights."""
         return (*super().conditions(ledger, conventions), *self.stored(ledger, conventions).conditions)
 
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from sympy import Expr, Integer, Min, Mul, ceiling, floor
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..language.sizes import Condition
+from ..ledger.adapters import is_adapted
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, Ledger, OperationKind, Weight
 from ..ledger.placement import Placement, even_sharing_conditions, replicas
 from .kernels import IMPLEMENTATIONS
@@ -20,7 +21,6 @@ from .quantity import (
     Convention,
     Conventions,
     Countable,
-    Quantity,
     counts_nothing,
     refuse_observed,
     rows,
@@ -28,6 +28,8 @@ from .quantity import (
     tally,
 )
 from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions
+from .stored_format import WEIGHTS, InFormat
+from .weight_formats import ELEMENT_BYTES, MEANINGS, StoredWeights
 
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements per scale; elements of the smallest quantized weight
 STEP = Integer(4)  # bytes of torch's step counter, one per weight
@@ -40,6 +42,7 @@ RECIPES: dict[str, tuple[tuple[str, int], ...]] = {
     "bf16-fp32-gradients": (("weight", 2), ("gradient", 4), ("master weight", 4)),
 }
 
+OF_RECIPE = "recipe"  # the format of frozen weights with the dtype of the recipe
 State = Callable[[Weight], tuple[tuple[str, tuple[Expr, ...]], ...]]
 
 
@@ -106,6 +109,8 @@ UNDIVIDED: dict[str, str] = {
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of an entry's weights with their gradients and optimizer state; of weights alone if frozen."""
     divided, optimizer = DIVIDED[conventions["data"]], conventions["optimizer"]
+    if entry.frozen and conventions.get(WEIGHTS, OF_RECIPE) != OF_RECIPE:  # its bytes are those of the format
+        return ()
     if "state" in divided and optimizer in UNDIVIDED:
         raise RuleError(
             f"optimizer={optimizer} with data={conventions['data']}: {UNDIVIDED[optimizer]}; sharding the state is "
@@ -126,7 +131,7 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 @dataclass(frozen=True)
-class TrainMemory(Quantity):
+class TrainMemory(InFormat):
     """Training memory: state of the weights by this table of rules, activations by those of an implementation."""
 
     @property
@@ -140,6 +145,25 @@ class TrainMemory(Quantity):
         if chosen["implementation"] == "megatron" and chosen["recipe"] == "fp32":
             raise RuleError("implementation=megatron needs half precision; choose a bf16 recipe")
         check_implemented(part, chosen["implementation"], " in half precision, or none, which excludes activations")
+        if (form := chosen.get(WEIGHTS, OF_RECIPE)) == OF_RECIPE:
+            return
+        if not is_adapted(part.ledger):
+            raise RuleError(f"weights={form}: stored weights are not trained in this format; add an adapter: lora=all")
+        if chosen["data"] == "zero3":
+            raise RuleError(f"weights={form} with data=zero3: how ranks shard this format is not supported")
+        if form not in ELEMENT_BYTES and chosen["implementation"] != "none":
+            raise RuleError(
+                f"weights={form}: the tensors that layers with quantized weights save are not supported; choose "
+                "implementation=none, which excludes activations"
+            )
+
+    def stored(self, ledger: Ledger, conventions: Conventions) -> StoredWeights:
+        """Return the bytes of the frozen weights in their format; none with the dtype of the recipe."""
+        if conventions.get(WEIGHTS, OF_RECIPE) == OF_RECIPE:
+            return StoredWeights({})
+        found = super().stored(ledger, conventions)
+        frozen = {id(entry) for _, entry in ledger if entry.frozen}
+        return replace(found, terms={entry: terms for entry, terms in found.terms.items() if entry in frozen})
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions for counting copies as transformers makes them, and for even sharding."""
@@ -148,16 +172,18 @@ class TrainMemory(Quantity):
             if conventions["data"] != "off"
             else ()
         )
-        return (*saved_conditions(ledger, conventions), *shared)
+        return (*super().conditions(ledger, conventions), *saved_conditions(ledger, conventions), *shared)
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the account: a weight's bytes belong to the entry that stores it, an activation's to its producer."""
         none = conventions["implementation"] == "none"
         dtype = "fp32" if conventions["recipe"] == "fp32" else "bf16"
         kept = {} if none else activation_terms(ledger, {**conventions, "dtype": dtype})
+        frozen = self.stored(ledger, conventions).terms
         return tally(
             ledger.root,
             lambda entry: (
+                *frozen.get(id(entry), ()),
                 *self.rules[entry.kind](entry, conventions),
                 *(replace(term, purpose="activations") for term in kept.get(id(entry), ())),
             ),
@@ -188,6 +214,13 @@ QUANTITY = TrainMemory(
                 "bf16-fp32-gradients": "bfloat16 with float32 gradients and master weights; per parameter, 2 bytes for "
                 "the weight, 4 for the gradient and 4 for the master weight",
             }
+        ),
+        WEIGHTS: Convention(
+            {
+                OF_RECIPE: "frozen weights have the dtype of the recipe",
+                **{name: f"frozen weights: {meaning}" for name, meaning in MEANINGS.items()},
+            },
+            hidden_by_default=True,
         ),
         "optimizer": Convention(
             {

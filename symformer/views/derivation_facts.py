@@ -19,7 +19,7 @@ from ..formulas.account import Line, Term
 from ..formulas.derivation import Derivation
 from ..formulas.formula import Formula
 from ..formulas.ratio import Ratio
-from ..language.errors import RuleError, SymformerError
+from ..language.errors import CatalogueError, RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label
 from ..language.sizes import Numbers, evaluate
@@ -93,6 +93,7 @@ class PartFacts:
     ledger: Ledger
     is_model: bool  # False for a component
     run: Ledger | None = None  # of a traced model: the operations recognized in a run
+    run_refusal: str = ""  # why the operations of a traced model are not known
 
 
 @dataclass(frozen=True)
@@ -252,18 +253,26 @@ def _definition(question: Quantity, formula: Formula, known: Numbers) -> Definit
 def _parts(formula: Formula, question: Quantity, model: Model, from_torch: bool) -> PartFacts:
     """Return the derivation of a formula part by part."""
     component = model.component
+    run, refusal = _run(component) if isinstance(component, MeasuredModel) else (None, "")
     return PartFacts(
         steps=formula.derivation,
         columns=question.columns,
         ledger=component.ledger,
         is_model=from_torch or isinstance(component, Architecture),
-        run=_run(component) if isinstance(component, MeasuredModel) else None,
+        run=run,
+        run_refusal=refusal,
     )
 
 
-def _run(component: MeasuredModel) -> Ledger:
-    """Return the operations of a traced model; none if they are not known without a run."""
-    return component.stored_run() if component.stored_run else Ledger(Scope("", component), None)
+def _run(component: MeasuredModel) -> tuple[Ledger, str]:
+    """Return the operations of a traced model, and why they are not known if the catalogue has none."""
+    unknown = Ledger(Scope("", component), None)
+    if component.stored_run is None:
+        return unknown, ""
+    try:
+        return component.stored_run(), ""
+    except CatalogueError as error:
+        return unknown, error.run_refusal or str(error)
 
 
 def _params(model: Model, formula: Formula) -> Label | None:

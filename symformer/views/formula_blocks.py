@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..architectures import presets_of
 from ..formulas.formula import Formula
-from ..language.symbols import LETTERS, letter
+from ..language.symbols import LETTERS, letter, print_order
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
 from ..quantities import quantity as find_quantity
@@ -50,7 +50,7 @@ def _facts(model: Model, formula: Formula) -> list[Line]:
         found.append(copies_line(model, formula))
     if model.known:
         found.append(["with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items())])
-    for total in formula.totals & formula.display_expr.free_symbols:
+    for total in sorted(formula.totals & formula.display_expr.free_symbols, key=print_order):
         found.append(["where ", Math.of(total), " = ", Math.of(formula.relations[total])])
     if named := [size for size in formula.symbols if size.name not in LETTERS and model.field_of(size)]:
         found.append(["where " + ", ".join(f"{size} is {model.field_of(size)}" for size in named)])

@@ -16,7 +16,7 @@ _USUAL: Mapping[str, tuple[str, ...]] = {
         "EncDecAttention",
     ),
     "linear attention": ("linear_attn", "linear_attention"),
-    "MLP": ("mlp", "ffn", "ff", "feed_forward", "feedforward", "DenseReluDense"),
+    "MLP": ("mlp", "mlps", "ffn", "ff", "feed_forward", "feedforward", "DenseReluDense"),
     "experts": ("experts",),
     "shared expert": ("shared_expert",),
     "shared experts": ("shared_experts",),

@@ -131,8 +131,9 @@ def _grow(root: ModuleNode, line: AccountLine, count: Expr, formula: Formula) ->
         if entry is None:
             if line.part:
                 node.label = node.label or [_class_of(line.part)]
-            node.count = line.count.xreplace(formula.display_relations) if line.count != 1 else node.count
-            node.among = (line.among if line.is_kind else None) or node.among
+            listed = line.is_kind and node.count != 1  # the node has the layers of all kinds
+            node.count = node.count if line.count == 1 or listed else line.count.xreplace(formula.display_relations)
+            node.among = (line.among if line.is_kind and not listed else None) or node.among
         else:
             node.label = node.label or describe(entry)
             amount = (count * line.each).xreplace(formula.display_relations)

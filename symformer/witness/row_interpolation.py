@@ -249,8 +249,10 @@ class RowInterpolation:
                     other = [name for name in counts if name not in deep]
                     if not other:
                         raise UncountedError(f"the number of {row[0]}", error.moves) from None
-                    counts.remove(other[-1])
-                    pinned.append(Pinned(other[-1], point[other[-1]], str(error)))
+                    moving = [name for name in counts if _changes(measure, name, sample, ({**point, **deep}, point))]
+                    stays = ([name for name in other if name in moving] or other)[-1]
+                    counts.remove(stays)
+                    pinned.append(Pinned(stays, point[stays], str(UnfitError(f"the number of {row[0]}", moving))))
                     return self.counts(classes)
             found[row] = tuple(fitted)
         return found
@@ -296,6 +298,16 @@ class RowInterpolation:
             for place, members in enumerate(indices[owners[0]]):
                 members.add(numbered[: place + 1])
         return {each: tuple(len(members) for members in places) for each, places in indices.items()}
+
+
+def _changes(measure: Callable[[Point], int], name: str, sample: Sequence[Point], bases: Iterable[Point]) -> bool:
+    """Return True if a measurement differs between one of the base points and a point with only one size changed."""
+    return any(
+        measure(at) != measure(base)
+        for base in bases
+        for at in sample
+        if at[name] != base[name] and {**at, name: base[name]} == {**base}
+    )
 
 
 def star(path: str) -> str:

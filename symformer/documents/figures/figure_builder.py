@@ -169,6 +169,8 @@ class FigureBuilder:
             if draft.mixed:
                 said: Words = ["in the order given by the config"]
                 return Frame(draft.key, "Layers of several kinds", name, graph, amount, notes=[said])
+            if draft.scope is not None and draft.scope.mixture is not None:
+                name = draft.scope.mixture.name.removesuffix(".*")  # the list in the class
             notes: list[Words] = list(self._runs(draft))
             return Frame(draft.key, self._title(line), name, graph, amount, line.count, self._number(line.count), notes)
         notes = list(self._notes(draft))

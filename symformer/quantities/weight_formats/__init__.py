@@ -6,24 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from sympy import Expr, Integer, Symbol
+from sympy import Expr, Symbol
 
 from ...formulas.account import Term
 from ...language.errors import RuleError
 from ...language.sizes import Condition, Divides
-from ...language.symbols import W
 from ...ledger.adapters import is_adapted
 from ...ledger.facts import Ledger, OperationKind, Weight
+from ..cache_formats import ELEMENTS
 from .gguf import PREFIX, GGUFPlan
 from .gguf_mixtures import MIXTURES
 from .linear_formats import LINEAR_FORMATS
 from .stored_matrix import stored_matrices
 from .weight_format import WeightFormat
 
-# The formats in which every weight has the same number of bytes per element.
-ELEMENT_BYTES: Mapping[str, Expr] = MappingProxyType(
-    {"bf16": Integer(2), "fp16": Integer(2), "fp32": Integer(4), "fp8": Integer(1), "symbolic": W}
-)
+ELEMENT_BYTES = ELEMENTS  # the formats in which every weight has the same number of bytes per element
 _ELEMENTS = {
     "bf16": "2 bytes per element",
     "fp16": "2 bytes per element",
@@ -81,9 +78,11 @@ def stored_weights(ledger: Ledger, name: str, numbers: Mapping[Symbol, int], rop
             raise RuleError(
                 f"weights={name} needs the role of every weight, which a trace does not show ({entry.path})"
             )
-    if is_adapted(ledger):
-        raise RuleError(f"weights={name} is not supported for a model with adapters; remove them")
+    if is_adapted(ledger) and any(entry.kind is OperationKind.ROUTE for _, entry in ledger):
+        raise RuleError(f"weights={name} is not supported for adapters of a model with experts")
     if name.startswith(PREFIX):
+        if is_adapted(ledger):
+            raise RuleError(f"weights={name} is not supported for a model with adapters; remove them")
         plan = GGUFPlan(ledger, name.removeprefix(PREFIX), numbers, rope)
         return StoredWeights(
             {entry: tuple(terms) for entry, terms in plan.terms.items()},

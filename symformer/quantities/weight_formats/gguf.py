@@ -13,13 +13,13 @@ from ...language.sizes import AtMost, Condition, Differs, Divides, Equals, NotMu
 from ...language.symbols import LETTERS, A, G, L, X
 from ...ledger.facts import ONE, ROTARY, Entry, Ledger, OperationKind
 from ..rule_sets.linear_roles import Role, RoleTable
-from .gguf_mixtures import ALIASES, MIXTURES, Choice, Mixture, Tensor, layers_with
+from .gguf_mixtures import ALIASES, MIXTURES, GGUFMixture, GGUFTensor, TypeChoice, layers_with
 from .gguf_types import BLOCKS, FALLBACKS
 from .stored_matrix import StoredMatrix, WeightRole, stored_matrices
 
 PREFIX = "gguf:"
 FLOAT = Integer(4)
-# Types of rotary scaling whose factors a GGUF file stores, and types for which it is not known what it stores.
+# Types of rotary scaling whose factors a GGUF file stores, and types whose tensors in the file are not known.
 STORED_FACTORS, OTHER_FACTORS = ("llama3",), ("longrope", "su", "unknown")
 # Architectures whose tensors llama.cpp's converter stores one by one, with no other tensors. The rules need more than
 # that for models with latent attention, recurrent states, convolutions, encoders or images, whose weights it splits,
@@ -31,7 +31,7 @@ CONVERTED = frozenset(
 EXPERT_LIMIT, HEAD_LIMIT, LARGE = 4, 4, 80  # experts, heads per key/value head, layers of LLaMA 70B
 
 
-def mixture(name: str) -> Mixture:
+def mixture(name: str) -> GGUFMixture:
     """Return the mixture with a name, such as "q4_k_m". Raises KeyError if there is none."""
     return MIXTURES[ALIASES.get(name, name)]
 
@@ -96,32 +96,32 @@ class GGUFPlan:
             f"with its weights; it is supported for {known}"
         )
 
-    def _attention_matrices(self, ledger: Ledger) -> Mapping[int, Tensor]:
-        found: dict[int, Tensor] = {}
+    def _attention_matrices(self, ledger: Ledger) -> Mapping[int, GGUFTensor]:
+        found: dict[int, GGUFTensor] = {}
         for _, entry in ledger:
             if entry.kind is OperationKind.SCORES:
                 query, key = entry.inputs[0], entry.inputs[1]
-                found |= {id(each): Tensor.ATTN_Q for each in self._roles.producers(query)}
-                found |= {id(each): Tensor.ATTN_K for each in self._roles.producers(key)}
+                found |= {id(each): GGUFTensor.ATTN_Q for each in self._roles.producers(query)}
+                found |= {id(each): GGUFTensor.ATTN_K for each in self._roles.producers(key)}
         for _, entry in ledger:  # last, so that a fused matrix counts as the values
             if entry.kind is OperationKind.MIX:
-                found |= {id(each): Tensor.ATTN_V for each in self._roles.producers(entry.inputs[1])}
+                found |= {id(each): GGUFTensor.ATTN_V for each in self._roles.producers(entry.inputs[1])}
         return found
 
-    def _tensor(self, matrix: StoredMatrix) -> Tensor:
+    def _tensor(self, matrix: StoredMatrix) -> GGUFTensor:
         """Return the name of a matrix in a GGUF file."""
         entry = matrix.entry
         if matrix.role is WeightRole.HEAD:
-            return Tensor.OUTPUT
+            return GGUFTensor.OUTPUT
         if matrix.role is WeightRole.TOKENS:
-            return Tensor.OUTPUT if self._headless or matrix.weight in self._tied else Tensor.TOKEN_EMBD
+            return GGUFTensor.OUTPUT if self._headless or matrix.weight in self._tied else GGUFTensor.TOKEN_EMBD
         if id(entry) in self._attention:
             return self._attention[id(entry)]
         if entry.kind is OperationKind.LINEAR and self._roles.role(entry) is Role.OUTPUT:
-            return Tensor.ATTN_OUTPUT
+            return GGUFTensor.ATTN_OUTPUT
         if any(each.kind in (OperationKind.EXPERTS, OperationKind.LINEAR) for each in self._before(entry)):
-            return Tensor.FFN_DOWN
-        return Tensor.FFN_UP
+            return GGUFTensor.FFN_DOWN
+        return GGUFTensor.FFN_UP
 
     def _before(self, entry: Entry) -> list[Entry]:
         return [each for each in self._roles.producers(entry.inputs[0]) if not each.logits]
@@ -148,24 +148,24 @@ class GGUFPlan:
             raise RuleError(f"{entry.path}: weights={PREFIX}{self.name} depends on which layers have this weight")
         return count
 
-    def _choice(self, matrix: StoredMatrix, tensor: Tensor) -> Choice:
+    def _choice(self, matrix: StoredMatrix, tensor: GGUFTensor) -> TypeChoice:
         rules, base = self.mixture, self.mixture.base
-        if tensor is Tensor.OUTPUT:
+        if tensor is GGUFTensor.OUTPUT:
             fits = self._fits(matrix, base) and self._roles.name != "falcon"
-            return Choice(rules.output if fits else "q8_0")
-        if matrix.role is WeightRole.EXPERT and Tensor.EXPERTS in rules.choices:
-            return rules.choices[Tensor.EXPERTS]
-        found = rules.choices.get(tensor, Choice(base))
+            return TypeChoice(rules.output if fits else "q8_0")
+        if matrix.role is WeightRole.EXPERT and GGUFTensor.EXPERTS in rules.choices:
+            return rules.choices[GGUFTensor.EXPERTS]
+        found = rules.choices.get(tensor, TypeChoice(base))
         if tensor in rules.shared_heads and self._has_shared_heads():
             found = rules.shared_heads[tensor]
-        if tensor is Tensor.ATTN_V and not rules.low_bits and self._is_large():
+        if tensor is GGUFTensor.ATTN_V and not rules.low_bits and self._is_large():
             found = _raised(found, base)
         if self._has_eight_experts():
-            if tensor in (Tensor.ATTN_K, Tensor.ATTN_V) and BLOCKS[base][0] > 1:
-                found = Choice("q8_0") if not rules.low_bits else Choice("q4_k")
-            if tensor is Tensor.ATTN_OUTPUT:
-                found = Choice(rules.eight_experts)
-            if tensor is Tensor.FFN_DOWN and rules.eight_down:
+            if tensor in (GGUFTensor.ATTN_K, GGUFTensor.ATTN_V) and BLOCKS[base][0] > 1:
+                found = TypeChoice("q8_0") if not rules.low_bits else TypeChoice("q4_k")
+            if tensor is GGUFTensor.ATTN_OUTPUT:
+                found = TypeChoice(rules.eight_experts)
+            if tensor is GGUFTensor.FFN_DOWN and rules.eight_down:
                 found = rules.eight_down
         return found
 
@@ -235,10 +235,10 @@ class GGUFPlan:
         return Term(label, tuple(each for each in factors if each != 1), purpose="weights", weight=matrix.weight.path)
 
 
-def _raised(choice: Choice, base: str) -> Choice:
+def _raised(choice: TypeChoice, base: str) -> TypeChoice:
     """Return the choice for the values of a 70B model: Q3_K and Q4_K become Q5_K."""
 
     def up(type_: str) -> str:
         return "q5_k" if (type_ or base) in ("q3_k", "q4_k") else type_
 
-    return Choice(up(choice.better), choice.layers, up(choice.other))
+    return TypeChoice(up(choice.better), choice.layers, up(choice.other))

@@ -1,6 +1,6 @@
 """The mixtures of GGUF files: which matrices of which layers have a better type than the others.
 
-A mixture such as Q4_K_M is a rule of ``llama-quantize``, not a type. The rules are those of ``src/llama-quant.cpp`` of
+A mixture such as Q4_K_M is a rule of ``llama-quantize``, not a type. The rules are from ``src/llama-quant.cpp`` of
 llama.cpp at commit 007dbbf3, without an importance matrix unless the type needs one; earlier versions have other rules.
 """
 
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from sympy import Expr, Integer, Min, floor
 
 
-class Tensor(StrEnum):
+class GGUFTensor(StrEnum):
     """The matrices that mixtures distinguish, by their names in GGUF files."""
 
     OUTPUT = "output"
@@ -30,7 +30,7 @@ class Tensor(StrEnum):
     OTHER = "other"
 
 
-class Layers(StrEnum):
+class BetterLayers(StrEnum):
     """The layers of a list that have the better type."""
 
     MORE = "more"  # the first and the last eighth, and every third of the others
@@ -41,126 +41,136 @@ class Layers(StrEnum):
     MIDDLE = "all but the first and last eighth"
 
 
-def layers_with(better: Layers, layers: Expr) -> Expr:
+def layers_with(better: BetterLayers, layers: Expr) -> Expr:
     """Return how many of a number of layers have the better type.
 
     >>> from symformer.language.symbols import L
-    >>> [layers_with(Layers.MORE, Integer(32)), layers_with(Layers.EIGHTH, Integer(30)), layers_with(Layers.FOUR, L)]
-    [16, 3, Min(4, L)]
+    >>> layers_with(BetterLayers.MORE, Integer(32)), layers_with(BetterLayers.FOUR, L)
+    (16, Min(4, L))
     """
     first, last = floor(layers / 8), floor(7 * layers / 8)
     match better:
-        case Layers.MORE:  # i < first, i >= last, or (i - first) mod 3 = 2: the third of each three in between
+        case BetterLayers.MORE:  # i < first, i >= last, or (i - first) mod 3 = 2: the third of each three in between
             return first + layers - last + floor((last - first) / 3)
-        case Layers.EIGHTH:
+        case BetterLayers.EIGHTH:
             return first
-        case Layers.SIXTEENTH:
+        case BetterLayers.SIXTEENTH:
             return floor(layers / 16)
-        case Layers.FOUR:
+        case BetterLayers.FOUR:
             return Min(Integer(4), layers)
-        case Layers.TWO:
+        case BetterLayers.TWO:
             return Min(Integer(2), layers)
-        case Layers.MIDDLE:
+        case BetterLayers.MIDDLE:
             return last - first
 
 
 @dataclass(frozen=True)
-class Choice:
+class TypeChoice:
     """The type of a matrix: ``better`` in some layers, ``other`` in the rest; "" is the base type of the mixture."""
 
     better: str
-    layers: Layers | None = None  # None: all layers
+    layers: BetterLayers | None = None  # None: all layers
     other: str = ""
 
 
 @dataclass(frozen=True)
-class Mixture:
+class GGUFMixture:
     """A rule for the type of each matrix."""
 
     base: str
-    choices: Mapping[Tensor, Choice] = field(default_factory=dict)
-    shared_heads: Mapping[Tensor, Choice] = field(default_factory=dict)  # instead, where A/G >= 4
+    choices: Mapping[GGUFTensor, TypeChoice] = field(default_factory=dict)
+    shared_heads: Mapping[GGUFTensor, TypeChoice] = field(default_factory=dict)  # instead, where A/G >= 4
     output: str = "q6_k"
     eight_experts: str = "q5_k"  # the type of attn_output where X = 8; "" is the base type
-    eight_down: Choice | None = None  # the type of ffn_down where X = 8; None: as elsewhere
+    eight_down: TypeChoice | None = None  # the type of ffn_down where X = 8; None: as elsewhere
     low_bits: bool = False  # IQ1 and IQ2: also attn_v has its better type where X >= 4, and attn_k where X = 8
 
 
-def _all(type_: str) -> Choice:
-    return Choice(type_)
+def _all(type_: str) -> TypeChoice:
+    return TypeChoice(type_)
 
 
-def _low(base: str, value: str, down: str, output: str, embedding: str) -> Mixture:
+def _low(base: str, value: str, down: str, output: str, embedding: str) -> GGUFMixture:
     """Return a mixture of 1 or 2 bits."""
     choices = {
-        Tensor.ATTN_V: _all(value),
-        Tensor.FFN_DOWN: Choice(down, Layers.EIGHTH),
-        Tensor.TOKEN_EMBD: _all(embedding),
-        **({Tensor.ATTN_OUTPUT: _all(output)} if output else {}),
+        GGUFTensor.ATTN_V: _all(value),
+        GGUFTensor.FFN_DOWN: TypeChoice(down, BetterLayers.EIGHTH),
+        GGUFTensor.TOKEN_EMBD: _all(embedding),
+        **({GGUFTensor.ATTN_OUTPUT: _all(output)} if output else {}),
     }
-    return Mixture(base, choices, {Tensor.ATTN_V: _all("q4_k")}, output="q5_k", low_bits=True)
+    return GGUFMixture(base, choices, {GGUFTensor.ATTN_V: _all("q4_k")}, output="q5_k", low_bits=True)
 
 
-_Q4_K_VALUES = {Tensor.ATTN_V: _all("q4_k")}
-_Q5_K_VALUES = {Tensor.ATTN_V: _all("q5_k")}
-_DOWN_Q5_K = {Tensor.FFN_DOWN: Choice("q5_k", Layers.EIGHTH)}
-MIXTURES: Mapping[str, Mixture] = MappingProxyType(
+_Q4_K_VALUES = {GGUFTensor.ATTN_V: _all("q4_k")}
+_Q5_K_VALUES = {GGUFTensor.ATTN_V: _all("q5_k")}
+_DOWN_Q5_K = {GGUFTensor.FFN_DOWN: TypeChoice("q5_k", BetterLayers.EIGHTH)}
+_DOWN_Q4_K = {GGUFTensor.FFN_DOWN: TypeChoice("q4_k", BetterLayers.EIGHTH)}
+_MORE_Q6_K = dict.fromkeys((GGUFTensor.ATTN_V, GGUFTensor.FFN_DOWN), TypeChoice("q6_k", BetterLayers.MORE))
+_UNIFORM = ("q1_0", "q4_0", "q4_1", "q5_0", "q5_1", "q6_k", "nvfp4")  # the same type in every layer
+MIXTURES: Mapping[str, GGUFMixture] = MappingProxyType(
     {
-        **{name: Mixture(name, output=name, eight_experts="") for name in ("f32", "f16", "bf16")},
-        **{name: Mixture(name, eight_experts="") for name in ("q1_0", "q4_0", "q4_1", "q5_0", "q5_1", "q6_k", "nvfp4")},
-        "q8_0": Mixture("q8_0", output="q8_0", eight_experts=""),
-        "q2_k": Mixture(
+        **{name: GGUFMixture(name, output=name, eight_experts="") for name in ("f32", "f16", "bf16")},
+        **{
+            name: GGUFMixture(name, eight_experts="")
+            for name in ("q1_0", "q4_0", "q4_1", "q5_0", "q5_1", "q6_k", "nvfp4")
+        },
+        "q8_0": GGUFMixture("q8_0", output="q8_0", eight_experts=""),
+        "q2_k": GGUFMixture(
             "q2_k",
-            {Tensor.ATTN_V: _all("q3_k"), Tensor.FFN_DOWN: _all("q3_k"), Tensor.ATTN_OUTPUT: _all("q3_k")},
+            {GGUFTensor.ATTN_V: _all("q3_k"), GGUFTensor.FFN_DOWN: _all("q3_k"), GGUFTensor.ATTN_OUTPUT: _all("q3_k")},
             _Q4_K_VALUES,
         ),
-        "q2_k_s": Mixture("q2_k", {Tensor.FFN_DOWN: Choice("q4_k", Layers.EIGHTH)}, _Q4_K_VALUES, eight_experts=""),
-        "q3_k_s": Mixture("q3_k"),
-        "q3_k_m": Mixture(
+        "q2_k_s": GGUFMixture(
+            "q2_k", {GGUFTensor.FFN_DOWN: TypeChoice("q4_k", BetterLayers.EIGHTH)}, _Q4_K_VALUES, eight_experts=""
+        ),
+        "q3_k_s": GGUFMixture("q3_k"),
+        "q3_k_m": GGUFMixture(
             "q3_k",
             {
-                Tensor.ATTN_V: Choice("q5_k", Layers.TWO, "q4_k"),
-                Tensor.FFN_DOWN: Choice("q5_k", Layers.SIXTEENTH, "q4_k"),
-                Tensor.ATTN_OUTPUT: _all("q4_k"),
+                GGUFTensor.ATTN_V: TypeChoice("q5_k", BetterLayers.TWO, "q4_k"),
+                GGUFTensor.FFN_DOWN: TypeChoice("q5_k", BetterLayers.SIXTEENTH, "q4_k"),
+                GGUFTensor.ATTN_OUTPUT: _all("q4_k"),
             },
         ),
-        "q3_k_l": Mixture(
+        "q3_k_l": GGUFMixture(
             "q3_k",
-            dict.fromkeys((Tensor.ATTN_V, Tensor.FFN_DOWN, Tensor.ATTN_OUTPUT), _all("q5_k")),
+            dict.fromkeys((GGUFTensor.ATTN_V, GGUFTensor.FFN_DOWN, GGUFTensor.ATTN_OUTPUT), _all("q5_k")),
             eight_experts="",
         ),
-        "q4_k_s": Mixture("q4_k", {Tensor.ATTN_V: Choice("q5_k", Layers.FOUR), **_DOWN_Q5_K}),
-        "q4_k_m": Mixture("q4_k", dict.fromkeys((Tensor.ATTN_V, Tensor.FFN_DOWN), Choice("q6_k", Layers.MORE))),
-        "q5_k_s": Mixture("q5_k", eight_experts=""),
-        "q5_k_m": Mixture(
+        "q4_k_s": GGUFMixture("q4_k", {GGUFTensor.ATTN_V: TypeChoice("q5_k", BetterLayers.FOUR), **_DOWN_Q5_K}),
+        "q4_k_m": GGUFMixture(
+            "q4_k", dict.fromkeys((GGUFTensor.ATTN_V, GGUFTensor.FFN_DOWN), TypeChoice("q6_k", BetterLayers.MORE))
+        ),
+        "q5_k_s": GGUFMixture("q5_k", eight_experts=""),
+        "q5_k_m": GGUFMixture(
             "q5_k",
-            dict.fromkeys((Tensor.ATTN_V, Tensor.FFN_DOWN), Choice("q6_k", Layers.MORE)),
+            _MORE_Q6_K,
             eight_experts="",
         ),
-        "iq4_nl": Mixture("iq4_nl", _DOWN_Q5_K, _Q5_K_VALUES),
-        "iq4_xs": Mixture("iq4_xs", _DOWN_Q5_K, _Q5_K_VALUES),
-        "iq3_xs": Mixture(
+        "iq4_nl": GGUFMixture("iq4_nl", _DOWN_Q5_K, _Q5_K_VALUES),
+        "iq4_xs": GGUFMixture("iq4_xs", _DOWN_Q5_K, _Q5_K_VALUES),
+        "iq3_xs": GGUFMixture(
             "iq3_s",
             {
-                **dict.fromkeys((Tensor.ATTN_Q, Tensor.ATTN_K), _all("iq3_xxs")),
-                **dict.fromkeys((Tensor.FFN_GATE, Tensor.FFN_UP), Choice("iq3_xxs", Layers.MIDDLE)),
+                **dict.fromkeys((GGUFTensor.ATTN_Q, GGUFTensor.ATTN_K), _all("iq3_xxs")),
+                **dict.fromkeys((GGUFTensor.FFN_GATE, GGUFTensor.FFN_UP), TypeChoice("iq3_xxs", BetterLayers.MIDDLE)),
             },
             _Q4_K_VALUES,
         ),
-        "iq3_s": Mixture("iq3_s", {}, _Q4_K_VALUES),
-        "iq3_m": Mixture(
+        "iq3_s": GGUFMixture("iq3_s", {}, _Q4_K_VALUES),
+        "iq3_m": GGUFMixture(
             "iq3_s",
             {
-                **dict.fromkeys((Tensor.ATTN_V, Tensor.ATTN_OUTPUT), _all("q4_k")),
-                Tensor.FFN_DOWN: Choice("q4_k", Layers.EIGHTH),
+                **dict.fromkeys((GGUFTensor.ATTN_V, GGUFTensor.ATTN_OUTPUT), _all("q4_k")),
+                GGUFTensor.FFN_DOWN: TypeChoice("q4_k", BetterLayers.EIGHTH),
             },
-            eight_down=Choice("q4_k", Layers.MORE),
+            eight_down=TypeChoice("q4_k", BetterLayers.MORE),
         ),
-        "iq3_xxs": Mixture(  # needs an importance matrix, with which values and ffn_down have no rule of their own
+        "iq3_xxs": GGUFMixture(  # needs an importance matrix, with which values and ffn_down have no rule of their own
             "iq3_xxs",
             {
-                **dict.fromkeys((Tensor.ATTN_Q, Tensor.ATTN_K), _all("iq2_s")),
-                **dict.fromkeys((Tensor.ATTN_OUTPUT, Tensor.TOKEN_EMBD), _all("iq3_s")),
+                **dict.fromkeys((GGUFTensor.ATTN_Q, GGUFTensor.ATTN_K), _all("iq2_s")),
+                **dict.fromkeys((GGUFTensor.ATTN_OUTPUT, GGUFTensor.TOKEN_EMBD), _all("iq3_s")),
             },
             _Q4_K_VALUES,
             output="q5_k",
@@ -171,9 +181,9 @@ MIXTURES: Mapping[str, Mixture] = MappingProxyType(
         "iq2_m": _low("iq2_s", "iq3_s", "iq3_s", "iq3_s", "iq3_s"),
         "iq1_s": _low("iq1_s", "q2_k", "q2_k", "iq2_xxs", "q2_k"),
         "iq1_m": _low("iq1_m", "q2_k", "q2_k", "iq2_xxs", "q2_k"),
-        "tq1_0": Mixture("tq1_0", {Tensor.TOKEN_EMBD: _all("q4_k")}, eight_experts=""),
-        "tq2_0": Mixture("tq2_0", {Tensor.TOKEN_EMBD: _all("q4_k")}, eight_experts=""),
-        "mxfp4_moe": Mixture("q8_0", {Tensor.EXPERTS: _all("mxfp4")}, output="q8_0", eight_experts=""),
+        "tq1_0": GGUFMixture("tq1_0", {GGUFTensor.TOKEN_EMBD: _all("q4_k")}, eight_experts=""),
+        "tq2_0": GGUFMixture("tq2_0", {GGUFTensor.TOKEN_EMBD: _all("q4_k")}, eight_experts=""),
+        "mxfp4_moe": GGUFMixture("q8_0", {GGUFTensor.EXPERTS: _all("mxfp4")}, output="q8_0", eight_experts=""),
     }
 )
 # Other names of mixtures, as llama-quantize accepts them.

@@ -13,38 +13,38 @@ from sympy import Expr, Integer, Mul, Rational, ceiling
 
 from ...language.symbols import Z_group
 from .stored_matrix import WeightRole
-from .weight_format import HALF, Part, WeightFormat
+from .weight_format import HALF, StoredTensor, WeightFormat
 
 ONE_BYTE, FLOAT = Integer(1), Integer(4)
 WORD, BITS = Integer(4), Integer(32)  # bytes and bits of the integers that codes are packed in
 GROUP = {Z_group: 128}
 _GROUPS = "groups of Z_group elements along the input width (128 unless set)"
-Layout = Callable[[Expr, Expr], tuple[Part, ...]]
+Layout = Callable[[Expr, Expr], tuple[StoredTensor, ...]]
 
 
 def _groups(cols: Expr) -> Expr:
     return cols / Z_group
 
 
-def awq(rows: Expr, cols: Expr) -> tuple[Part, ...]:
+def awq(rows: Expr, cols: Expr) -> tuple[StoredTensor, ...]:
     """Return codes of 4 bits, zero points of 4 bits and scales of 2 bytes for each group."""
     return (
-        Part("codes", (rows, cols, Rational(1, 2))),
-        Part("zero points", (rows, _groups(cols), Rational(1, 2))),
-        Part("scales", (rows, _groups(cols), HALF)),
+        StoredTensor("codes", (rows, cols, Rational(1, 2))),
+        StoredTensor("zero points", (rows, _groups(cols), Rational(1, 2))),
+        StoredTensor("scales", (rows, _groups(cols), HALF)),
     )
 
 
 def gptq(bits: int) -> Layout:
     """Return the layout of codes and zero points packed in 32-bit words, scales, and the group of each column."""
 
-    def parts(rows: Expr, cols: Expr) -> tuple[Part, ...]:
+    def parts(rows: Expr, cols: Expr) -> tuple[StoredTensor, ...]:
         groups = ceiling(cols / Z_group)
         return (
-            Part("codes", (rows, cols, Rational(bits, 8))),
-            Part("zero points", (groups, rows, Rational(bits, 8))),
-            Part("scales", (groups, rows, HALF)),
-            Part("group indices", (cols, WORD)),
+            StoredTensor("codes", (rows, cols, Rational(bits, 8))),
+            StoredTensor("zero points", (groups, rows, Rational(bits, 8))),
+            StoredTensor("scales", (groups, rows, HALF)),
+            StoredTensor("group indices", (cols, WORD)),
         )
 
     return parts
@@ -53,47 +53,47 @@ def gptq(bits: int) -> Layout:
 def packed(bits: int, zero_points: bool = False) -> Layout:
     """Return the layout of codes packed in 32-bit words along each row, scales, and the shape as two integers."""
 
-    def parts(rows: Expr, cols: Expr) -> tuple[Part, ...]:
-        zeros = (Part("zero points", (_groups(cols), rows / 8, WORD)),) if zero_points else ()
+    def parts(rows: Expr, cols: Expr) -> tuple[StoredTensor, ...]:
+        zeros = (StoredTensor("zero points", (_groups(cols), rows / 8, WORD)),) if zero_points else ()
         return (
-            Part("codes", (rows, ceiling(bits * cols / BITS), WORD)),
+            StoredTensor("codes", (rows, ceiling(bits * cols / BITS), WORD)),
             *zeros,
-            Part("scales", (rows, _groups(cols), HALF)),
-            Part("shape", (Integer(16),)),
+            StoredTensor("scales", (rows, _groups(cols), HALF)),
+            StoredTensor("shape", (Integer(16),)),
         )
 
     return parts
 
 
-def four_bit_blocks(rows: Expr, cols: Expr) -> tuple[Part, ...]:
+def four_bit_blocks(rows: Expr, cols: Expr) -> tuple[StoredTensor, ...]:
     """Return codes of 4 bits and a float32 scale for each block of Z_group elements of the flattened matrix."""
     elements = Mul(rows, cols)
     return (
-        Part("codes", (ceiling(elements / 2),)),
-        Part("scales", (ceiling(elements / Z_group), FLOAT)),
+        StoredTensor("codes", (ceiling(elements / 2),)),
+        StoredTensor("scales", (ceiling(elements / Z_group), FLOAT)),
     )
 
 
-def double_four_bit_blocks(rows: Expr, cols: Expr) -> tuple[Part, ...]:
+def double_four_bit_blocks(rows: Expr, cols: Expr) -> tuple[StoredTensor, ...]:
     """Return the same with scales of 1 byte, which have float32 scales for blocks of 256, and their mean."""
     codes, _ = four_bit_blocks(rows, cols)
     scales = ceiling(Mul(rows, cols) / Z_group)
     return (
         codes,
-        Part("scales", (scales,)),
-        Part("scales of scales", (ceiling(scales / 256), FLOAT)),
-        Part("mean of scales", (FLOAT,)),
+        StoredTensor("scales", (scales,)),
+        StoredTensor("scales of scales", (ceiling(scales / 256), FLOAT)),
+        StoredTensor("mean of scales", (FLOAT,)),
     )
 
 
 def blocks(bits: int, block: int, scale: int = 1, whole: int = 0) -> Layout:
     """Return the layout of codes with a scale for each block of a row, and bytes of scales of the whole matrix."""
 
-    def parts(rows: Expr, cols: Expr) -> tuple[Part, ...]:
+    def parts(rows: Expr, cols: Expr) -> tuple[StoredTensor, ...]:
         return (
-            Part("codes", (rows, cols, Rational(bits, 8))),
-            Part("scales", (rows, cols / block, Integer(scale))),
-            *((Part("scale of the matrix", (Integer(whole),)),) if whole else ()),
+            StoredTensor("codes", (rows, cols, Rational(bits, 8))),
+            StoredTensor("scales", (rows, cols / block, Integer(scale))),
+            *((StoredTensor("scale of the matrix", (Integer(whole),)),) if whole else ()),
         )
 
     return parts
@@ -101,35 +101,38 @@ def blocks(bits: int, block: int, scale: int = 1, whole: int = 0) -> Layout:
 
 def by_row(scale: int) -> Layout:
     """Return the layout of codes of 1 byte with a scale for each row."""
-    return lambda rows, cols: (Part("codes", (rows, cols)), Part("scales", (rows, Integer(scale))))
+    return lambda rows, cols: (StoredTensor("codes", (rows, cols)), StoredTensor("scales", (rows, Integer(scale))))
 
 
-def by_square(rows: Expr, cols: Expr) -> tuple[Part, ...]:
+def by_square(rows: Expr, cols: Expr) -> tuple[StoredTensor, ...]:
     """Return codes of 1 byte with a float32 scale for each block of 128 x 128 elements."""
-    return (Part("codes", (rows, cols)), Part("scales", (ceiling(rows / 128), ceiling(cols / 128), FLOAT)))
+    return (
+        StoredTensor("codes", (rows, cols)),
+        StoredTensor("scales", (ceiling(rows / 128), ceiling(cols / 128), FLOAT)),
+    )
 
 
-def whole_matrix(rows: Expr, cols: Expr) -> tuple[Part, ...]:
+def whole_matrix(rows: Expr, cols: Expr) -> tuple[StoredTensor, ...]:
     """Return codes of 1 byte with one scale of 2 bytes for the weight and one for its input."""
-    return (Part("codes", (rows, cols)), Part("scales", (Integer(4),)))
+    return (StoredTensor("codes", (rows, cols)), StoredTensor("scales", (Integer(4),)))
 
 
-def hqq(rows: Expr, cols: Expr) -> tuple[Part, ...]:
+def hqq(rows: Expr, cols: Expr) -> tuple[StoredTensor, ...]:
     """Return codes of 4 bits, and for each group of elements a scale and a zero point of 2 bytes."""
     elements = Mul(rows, cols)
     return (
-        Part("codes", (elements, Rational(1, 2))),
-        Part("scales", (elements / Z_group, HALF)),
-        Part("zero points", (elements / Z_group, HALF)),
+        StoredTensor("codes", (elements, Rational(1, 2))),
+        StoredTensor("scales", (elements / Z_group, HALF)),
+        StoredTensor("zero points", (elements / Z_group, HALF)),
     )
 
 
 def exl3(bits: int) -> Layout:
     """Return the layout of a trellis code, and the signs or scales of each column and each row."""
     return lambda rows, cols: (
-        Part("codes", (rows, cols, Rational(bits, 8))),
-        Part("input scales", (cols, HALF)),
-        Part("output scales", (rows, HALF)),
+        StoredTensor("codes", (rows, cols, Rational(bits, 8))),
+        StoredTensor("input scales", (cols, HALF)),
+        StoredTensor("output scales", (rows, HALF)),
     )
 
 

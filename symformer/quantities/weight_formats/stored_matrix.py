@@ -84,6 +84,8 @@ def _role(entry: Entry, weight: Weight, roles: RoleTable) -> WeightRole:
             return WeightRole.KERNEL
         case OperationKind.EXPERTS if len(weight.shape) > 2:
             return WeightRole.EXPERT
+        case _ if entry.adapter:
+            return WeightRole.PARAMETER  # not quantized with the layer that it is added to
         case OperationKind.LINEAR if matrix and not entry.module:
             return WeightRole.PARAMETER  # such as the input projections of torch's MultiheadAttention
         case OperationKind.LINEAR if matrix:

@@ -14,7 +14,7 @@ HALF = Integer(2)  # bytes of an element that is not quantized
 
 
 @dataclass(frozen=True)
-class Part:
+class StoredTensor:
     """One tensor in which a matrix is kept: its codes, its scales or its zero points."""
 
     name: str
@@ -31,7 +31,7 @@ class WeightFormat:
         The value of ``weights=``.
     meaning : str
         The layout, in words.
-    parts : Callable[[Expr, Expr], tuple[Part, ...]]
+    parts : Callable[[Expr, Expr], tuple[StoredTensor, ...]]
         The tensors of one matrix, from its rows and its columns.
     divides : Callable[[Expr, Expr], Iterable[tuple[Expr, Expr]]]
         Pairs of a divisor and a size, from the rows and the columns: each divisor must divide its size.
@@ -44,16 +44,16 @@ class WeightFormat:
 
     name: str
     meaning: str
-    parts: Callable[[Expr, Expr], tuple[Part, ...]]
+    parts: Callable[[Expr, Expr], tuple[StoredTensor, ...]]
     divides: Callable[[Expr, Expr], Iterable[tuple[Expr, Expr]]] = lambda rows, cols: ()
     roles: frozenset[WeightRole] = frozenset({WeightRole.LINEAR, WeightRole.EXPERT})
     defaults: Mapping[Symbol, int] = field(default_factory=dict)
 
-    def tensors(self, matrix: StoredMatrix) -> tuple[Part, ...]:
+    def tensors(self, matrix: StoredMatrix) -> tuple[StoredTensor, ...]:
         """Return the tensors of one of the matrices of a weight."""
         if matrix.role in self.roles:
             return self.parts(matrix.rows, matrix.cols)
-        return (Part("", (*matrix.weight.shape, HALF)),)
+        return (StoredTensor("", (*matrix.weight.shape, HALF)),)
 
     def conditions(self, matrix: StoredMatrix) -> tuple[Condition, ...]:
         """Return the conditions on the shape of a weight."""
