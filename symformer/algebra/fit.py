@@ -73,7 +73,7 @@ class FittingFormat(Immutable):
     @property
     def layout(self) -> str:
         """The layout as text."""
-        return f"tp {self.tensor} × pp {self.pipeline}"
+        return f"tp {self.tensor}, pp {self.pipeline}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

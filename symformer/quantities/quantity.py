@@ -219,7 +219,10 @@ class Quantity:
                 raise UnknownNameError(f"convention of {self.measure.name}", name, known)
             if value not in known[name].meanings:
                 choices = list(known[name].meanings)
-                remedy = choose(value, choices, f"choose from {', '.join(choices)}")
+                families = dict.fromkeys(
+                    f"{prefix}:TYPE" if kind else prefix for prefix, _, kind in map(_parts, choices)
+                )
+                remedy = choose(value, choices, f"choose from {', '.join(families)}")
                 raise OptionError(f"{name}={value} is not supported by {self.measure.name}; {remedy}")
         chosen = {name: given.get(name, convention.default) for name, convention in known.items()}
         return {
@@ -379,6 +382,10 @@ class Quantity:
     noted = Alias("notes_for")
     defining = Alias("defining_sizes")
     checked = Alias("checked_by")
+
+
+def _parts(value: str) -> tuple[str, str, str]:
+    return value.partition(":")
 
 
 def _crosses(entry: Entry) -> bool:

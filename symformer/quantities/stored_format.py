@@ -45,9 +45,8 @@ class InFormat(Quantity):
     def stored(self, ledger: Ledger, conventions: Conventions) -> StoredWeights:
         """Return the bytes of the weights of every entry."""
         if conventions[WEIGHTS].startswith(PREFIX) and Placement.of(conventions) != WHOLE:
-            raise RuleError(
-                f"{WEIGHTS}={conventions[WEIGHTS]} is not supported per rank, because llama.cpp divides models in another way"
-            )
+            form = f"{WEIGHTS}={conventions[WEIGHTS]}"
+            raise RuleError(f"{form} is not supported per rank, because llama.cpp divides models in another way")
         return stored_weights(ledger, conventions[WEIGHTS], self.numbers, self.rope)
 
     def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
