@@ -109,7 +109,7 @@ UNDIVIDED: dict[str, str] = {
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of an entry's weights with their gradients and optimizer state; of weights alone if frozen."""
     divided, optimizer = DIVIDED[conventions["data"]], conventions["optimizer"]
-    if entry.frozen and conventions.get(WEIGHTS, OF_RECIPE) != OF_RECIPE:  # its bytes are those of the format
+    if entry.frozen and conventions.get(WEIGHTS, OF_RECIPE) != OF_RECIPE:  # the format determines its bytes
         return ()
     if "state" in divided and optimizer in UNDIVIDED:
         raise RuleError(

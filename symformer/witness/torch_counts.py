@@ -386,7 +386,7 @@ class TorchWitness(Session):
                 parameters = list(model.to(torch.float32 if single else torch.bfloat16).parameters())
             trained = [parameter for parameter in parameters if parameter.requires_grad]
             masters = trained if single else [parameter.detach().to(torch.float32) for parameter in trained]
-            # what an optimizer keeps of a parameter depends on its shape alone, so it steps on one of each shape
+            # the optimizer state of a parameter depends on its shape alone, so it steps on one of each shape
             copies = Counter(master.shape for master in masters)
             stepped_on = list({master.shape: master for master in masters}.values())
             for master in stepped_on:
