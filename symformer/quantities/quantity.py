@@ -104,17 +104,25 @@ class Convention:
         Whether an operation is affected. The default value is reported only for models with an affected operation.
     hidden_by_default : bool
         Whether the default value is never reported.
+    common : tuple[str, ...]
+        The values that live pages and searches for other ways of counting try; all of them if empty.
 
     """
 
     meanings: Mapping[str, str]
     applies_to: Callable[[Entry], bool] = lambda entry: True
     hidden_by_default: bool = False
+    common: tuple[str, ...] = ()
 
     @property
     def default(self) -> str:
 
         return next(iter(self.meanings))
+
+    @property
+    def tried(self) -> Mapping[str, str]:
+        """The values that are tried in searches, with their meanings."""
+        return {name: self.meanings[name] for name in self.common} if self.common else self.meanings
 
 
 # The placement of the counted rank: every quantity accepts these, and prints them only if they differ from the default.
