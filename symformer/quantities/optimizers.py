@@ -415,7 +415,7 @@ OPTIMIZERS: Mapping[str, Optimizer] = MappingProxyType(
             "excludes the other singular vectors, which galore-torch keeps allocated in float32",
             galore_adam,
             "the projected moments cannot be sharded like the elements of the weight",
-            "it projects the gradient of a whole weight that is trained itself",
+            "GaLore is supported for whole matrices that are trained themselves",
         ),
     }
 )

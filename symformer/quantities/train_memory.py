@@ -63,15 +63,15 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
             "supported for optimizers with one number per element, such as adam, momentum and sgd"
         )
     ranks = replicas(entry.kind, Placement.of(conventions), data=True)
-    bytes_of = dict(RECIPES[conventions["recipe"]])
-    size = bytes_of.get("master weight", bytes_of["weight"])  # of an element that the optimizer updates
+    recipe = dict(RECIPES[conventions["recipe"]])
+    width = recipe.get("master weight", recipe["weight"])  # bytes of an element that the optimizer updates
     terms: list[Term] = []
     for weight in entry.weights:
-        for what, size in RECIPES[conventions["recipe"]][: 1 if entry.frozen else None]:
+        for what, size in [*recipe.items()][: 1 if entry.frozen else None]:
             share = (*((1 / ranks,) if what in divided else ()), *shared(weight))
             factors = (*weight.shape, Integer(size), *share)
             terms.append(Term(f"{weight.path} ({what})", factors, purpose=f"{what}s", weight=weight.path))
-        for tensor in () if entry.frozen else OPTIMIZERS[optimizer].state(updated(entry, weight, size)):
+        for tensor in () if entry.frozen else OPTIMIZERS[optimizer].state(updated(entry, weight, width)):
             share = (*((1 / ranks,) if "state" in divided and not tensor.once else ()), *shared(weight))
             kept = (*tensor.factors, *share)
             terms.append(Term(f"{weight.path} ({tensor.name})", kept, purpose="optimizer's state", weight=weight.path))
