@@ -18,7 +18,7 @@ from symformer.architectures.base_architecture import Architecture
 from symformer.language.arithmetic import parse
 from symformer.language.symbols import SYMBOLS, R
 from symformer.quantities.optimizers import OPTIMIZERS, UpdatedWeight
-from symformer.quantities.train_memory import COMMON, QUANTITY
+from symformer.quantities.train_memory import QUANTITY, USUAL
 from symformer.witness.torch_counts import TorchWitness
 
 Parameters = list[torch.Tensor]
@@ -264,4 +264,4 @@ def test_every_optimizer_is_checked_and_states_its_bytes() -> None:
     for name, optimizer in OPTIMIZERS.items():
         assert "byte" in optimizer.meaning or name == "sgd", name
         assert name.startswith("paged") == ("managed memory" in optimizer.meaning)
-    assert {*QUANTITY.conventions["optimizer"].tried} == {*COMMON}
+    assert {*QUANTITY.conventions["optimizer"].usual} == {*USUAL}

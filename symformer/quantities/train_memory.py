@@ -29,7 +29,7 @@ from .quantity import (
 )
 from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions
 from .stored_format import WEIGHTS, InFormat
-from .weight_formats import ELEMENT_BYTES, MEANINGS, StoredWeights
+from .weight_formats import ELEMENT_BYTES, MEANINGS, UNUSUAL, StoredWeights
 
 # The bytes of one parameter: its weight (all that a frozen one needs), its gradient, and its float32 master copy if
 # there is one.
@@ -40,7 +40,7 @@ RECIPES: dict[str, tuple[tuple[str, int], ...]] = {
     "pure-bf16": (("weight", 2), ("gradient", 2)),
 }
 
-COMMON = ("adam", "adam-8bit", "sgd", "momentum", "adafactor")  # the optimizers that searches try
+USUAL = ("adam", "adam-8bit", "sgd", "momentum", "adafactor")  # the optimizers that are compared with each other
 OF_RECIPE = "recipe"  # the format of frozen weights with the dtype of the recipe
 # What each ZeRO stage shards among the ranks that hold the same weight and process different tokens. Every rank has
 # its own step counter.
@@ -112,6 +112,10 @@ class TrainMemory(InFormat):
                 "implementation=none, which excludes activations"
             )
 
+    def takes_own_format(self, part: Countable) -> bool:
+        """Return True for adapters, which are trained over weights in any format."""
+        return is_adapted(part.ledger)
+
     def stored(self, ledger: Ledger, conventions: Conventions) -> StoredWeights:
         """Return the bytes of the frozen weights in their format; none with the dtype of the recipe."""
         if conventions.get(WEIGHTS, OF_RECIPE) == OF_RECIPE:
@@ -171,7 +175,7 @@ QUANTITY = TrainMemory(
                 "pure-bf16": "bfloat16 without master weights; per parameter, 2 bytes for the weight and 2 for the "
                 "gradient",
             },
-            common=("fp32", "bf16", "bf16-fp32-gradients"),
+            unusual=["pure-bf16"],
         ),
         WEIGHTS: Convention(
             {
@@ -179,8 +183,12 @@ QUANTITY = TrainMemory(
                 **{name: f"frozen weights: {meaning}" for name, meaning in MEANINGS.items()},
             },
             hidden_by_default=True,
+            unusual=UNUSUAL,
         ),
-        "optimizer": Convention({name: each.meaning for name, each in OPTIMIZERS.items()}, common=COMMON),
+        "optimizer": Convention(
+            {name: each.meaning for name, each in OPTIMIZERS.items()},
+            unusual=[name for name in OPTIMIZERS if name not in USUAL],
+        ),
         "implementation": Convention(
             {
                 "eager": "activations saved by transformers on the CPU with eager attention, in the weights' dtype",
