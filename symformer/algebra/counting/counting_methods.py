@@ -22,7 +22,7 @@ from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ...quantities.cache_rules import SIZES
 from ...quantities.quantity import COUNTED
-from ...quantities.weight_formats import UNUSUAL, defaults
+from ...quantities.weight_formats import MEANINGS, UNUSUAL, defaults
 from . import parameter_changes
 from .counting_changes import CountingChange, FormulaTerm, Rank, exclusion, row_total, rows_of, value_at
 
@@ -102,7 +102,7 @@ def counting_methods(
         yield from _nominal(model, number.active)
         if not number.active:
             for name in sorted(UNUSUAL - {model.provenance.weights}):
-                yield from _in_format(model, name, "the size of the weights", (f"weights={name}",))
+                yield from _in_format(model, name, "the size of the weights", (f"weights={name} ({_library(name)})",))
     else:
         yield from _stored(model, number.active)
 
@@ -174,6 +174,11 @@ def _in_format(model: Model, name: str, counts: str, says: tuple[str, ...]) -> I
     except SymformerError:
         return
     yield CountingMethod(counts, formula, numbers, says=says, unit="bytes", rank=Rank.PARTS if says else Rank.PLAIN)
+
+
+def _library(name: str) -> str:
+    """Return the first words of the meaning of a format: "AWQ" or "a GGUF file of type Q4_K_M"."""
+    return MEANINGS[name].partition(";")[0].partition(":")[0].partition(",")[0]
 
 
 def _numbers_of(formula: Formula) -> Mapping[Symbol, int]:
