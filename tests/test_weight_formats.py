@@ -344,8 +344,8 @@ def test_every_format_is_documented_and_answers_a_llama() -> None:
 
 EXPLAINED = {
     ("gpt-oss-20b", "13.76 GB"): "is the size of the weights as published (weights=mxfp4-experts) of gpt-oss-20b",
-    ("llama-3.1-8b", "4,912,898,304"): "with weights=gguf:q4_k_m: 4,912,898,304, exactly",
-    ("qwen2-7b", "5575277568"): "with weights=gptq: 5,575,277,568, exactly",
+    ("llama-3.1-8b", "4,912,898,304"): "with weights=gguf:q4_k_m (a GGUF file of type Q4_K_M): 4,912,898,304, exactly",
+    ("qwen2-7b", "5575277568"): "with weights=gptq (GPTQ): 5,575,277,568, exactly",
 }
 
 
