@@ -284,6 +284,50 @@ def test_a_config_states_its_own_format() -> None:
         model.formula("train-memory")
 
 
+PACKED = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128, "symmetric": True}
+COMPRESSED = {
+    "quant_method": "compressed-tensors", "format": "pack-quantized", "ignore": ["lm_head"],
+    "config_groups": {"group_0": {"targets": ["Linear"], "weights": PACKED}},
+}  # fmt: skip
+AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128}
+GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 128}
+NF4 = {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
+FP8 = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+# Schemes whose weights are stored in another way than the named format stores them, and fields of the wrong type.
+OTHER_SCHEMES: dict[str, dict[str, Any]] = {
+    "a quantized LM head": {**COMPRESSED, "ignore": []},
+    "no list of modules": {key: value for key, value in COMPRESSED.items() if key != "ignore"},
+    "2:4 sparsity": {**COMPRESSED, "sparsity_config": {"format": "sparse-24-bitmask"}},
+    "transforms": {**COMPRESSED, "transform_config": {"config_groups": {"u": {}}}},
+    "bits that are not an integer": {
+        **COMPRESSED, "config_groups": {"group_0": {"targets": ["Linear"], "weights": {**PACKED, "num_bits": 4.0}}},
+    },
+    "a group without fields": {**COMPRESSED, "config_groups": {"group_0": None}},
+    "a group with a number": {**COMPRESSED, "config_groups": {"group_0": {"targets": ["Linear"], "weights": 4}}},
+    "modules as a number": {**AWQ, "modules_to_not_convert": 5},
+    "modules as a nested list": {**AWQ, "modules_to_not_convert": [["lm_head"]]},
+    "experts with modules as a number": {"quant_method": "mxfp4", "modules_to_not_convert": 5},
+    "the layout of Marlin": {**GPTQ, "is_marlin_format": True},
+    "layers that GPTQ keeps": {**GPTQ, "modules_to_not_convert": ["model.layers.0"]},
+    "an LM head of bitsandbytes": {**NF4, "llm_int8_skip_modules": []},
+    "4 and 8 bits": {**NF4, "load_in_8bit": True},
+    "layers that FP8 ignores": {**FP8, "ignored_layers": ["model.layers.0.mlp.down_proj"]},
+    "scales of inputs": {**FP8, "activation_scheme": "static"},
+}  # fmt: skip
+
+
+def test_a_config_of_compressed_tensors_has_its_format() -> None:
+    assert sf.from_config({**QWEN2, "quantization_config": COMPRESSED}).provenance.weights == "w4a16"
+
+
+@pytest.mark.parametrize("scheme", OTHER_SCHEMES)
+def test_a_scheme_with_other_bytes_is_refused(scheme: str) -> None:
+    model = sf.from_config({**QWEN2, "quantization_config": OTHER_SCHEMES[scheme]})
+    assert model.params.value() == 7_615_616_512
+    with pytest.raises(RuleError, match=r"weight-memory of .* quantized by"):
+        model.formula("weight-memory")
+
+
 def test_an_unsupported_scheme_is_refused_for_what_depends_on_it_only() -> None:
     stated = {"quant_method": "gptq", "bits": 4, "group_size": 128, "dynamic": {"lm_head": {"bits": 8}}}
     model = sf.from_config({**QWEN2, "quantization_config": stated})
