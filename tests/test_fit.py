@@ -134,3 +134,43 @@ def test_sizes_without_a_value_are_named() -> None:
         sf.fit("llama", memory="1GB")
     with pytest.raises(OptionError, match="devices=0"):
         sf.fit("gpt2", memory="1GB", devices=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--option", "weights=awq"], "weights=awq is not supported by fit; fit compares formats"),
+        (["--option", "context=on"], "context=on is not supported by fit; fit chooses the layout"),
+        (["--option", "tensor=on"], "tensor=on is not supported by fit; fit chooses the layout"),
+        (["--set", "C=5"], "C=5 is not supported by fit; give the context with --context"),
+        (["--set", "N_tp=2"], "N_tp=2 is not supported by fit; fit chooses the layout"),
+    ],
+)
+def test_what_fit_chooses_itself_is_refused(arguments: list[str], message: str) -> None:
+    status, _, error = run("fit", "llama-3-8b", "--memory", "24GiB", "--weights", "bf16", *arguments)
+    assert status == 2, error
+    assert message in error
+
+
+def test_a_refused_format_names_the_reason_of_every_layout() -> None:
+    """With 3 devices, N_tp = 3 does not divide H = 14336, and N_pp = 3 does not divide L = 32."""
+    (row,) = sf.fit("llama-3-8b", devices=3, memory="24GiB", weights="bf16").formats
+    assert "tp 3, pp 1: " in row.refused
+    assert "H=14336" in row.refused
+    assert "tp 1, pp 3: " in row.refused
+    assert "L=32" in row.refused
+
+
+def test_a_cap_on_the_context_is_stated() -> None:
+    status, text, _ = run("fit", "gpt2", "--memory", "1GB", "--weights", "bf16")
+    assert status == 0
+    assert "context 1,023 tokens, because the model has no positions for 8,192" in text
+
+
+def test_a_context_too_short_for_a_group_does_not_hide_longer_ones() -> None:
+    """DeepSeek-V4 needs a group of 4 tokens, so a context of 1 token is refused, but not one of 8,192."""
+    model = sf.model("deepseek-v4-flash")
+    (row,) = sf.fit(model, memory="800GiB", weights="bf16").formats
+    assert row.context is not None
+    total = model.formula("inference-memory", weights="bf16").compile()
+    assert total(B=1, C=row.context) <= 800 * 2**30 < total(B=1, C=row.context + 1)

@@ -27,6 +27,17 @@ MOST_DEVICES = 4096
 CONTEXT = 8192  # tokens, if no context is given
 LONGEST = 2**40  # the largest context or batch that is tried
 STAGES = ("first", "middle", "last")
+# Conventions and sizes that the table chooses itself, and what to do instead.
+LAYOUT = "fit chooses the layout of the devices itself"
+CHOSEN = {
+    "weights": "fit compares formats; name them with --weights",
+    **dict.fromkeys(("tensor", "pipeline", "context", "expert"), LAYOUT),
+}
+CHOSEN_SIZES = {
+    "B": "give the batch with --batch",
+    "C": "give the context with --context",
+    **dict.fromkeys(("N_tp", "N_pp", "N_cp", "N_ep"), LAYOUT),
+}
 
 
 @dataclass(frozen=True)
@@ -78,7 +89,10 @@ class FittingFormat(Immutable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceFit(Answer):
-    """What fits on devices, as :func:`fit` returns it."""
+    """What fits on devices, as :func:`fit` returns it.
+
+    ``context`` is less than ``asked``, the given context, if the model has fewer positions.
+    """
 
     model: Model
     devices: int
@@ -86,6 +100,7 @@ class DeviceFit(Answer):
     usable: int
     batch: int
     context: int
+    asked: int
     conventions: Mapping[str, str]
     formats: tuple[FittingFormat, ...]
 
@@ -146,10 +161,11 @@ class DeviceFit(Answer):
         }
 
     def _lines(self) -> list[Line]:
+        limited = f", because the model has no positions for {self.asked:,}" if self.context < self.asked else ""
         devices = "1 device" if self.devices == 1 else f"{self.devices:,} devices"
         found: list[Line] = [
             [f"{devices} of {self.memory:,} bytes ({_bytes(self.memory)}), {self.usable:,} usable each"],
-            [f"batch {self.batch:,}, context {self.context:,} tokens"],
+            [f"batch {self.batch:,}, context {self.context:,} tokens{limited}"],
             *([f"{name}={value}"] for name, value in self.conventions.items()),
             ["weights, cache and logits by their layout; activations and the engine's buffers are not included"],
         ]
@@ -288,9 +304,13 @@ def fit(
     ):
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
             raise OptionError(f"{name}={number} is not supported; choose a whole number from 1 to {most:,}")
+    check_conventions(conventions)
     limit = _whole(memory, "bytes")
     room = usable(limit, share, reserve, "bytes")
     model = composed_model(target)
+    for size, value in model.known.items():
+        if size.name in CHOSEN_SIZES:
+            raise OptionError(f"{size}={value} is not supported by fit; {CHOSEN_SIZES[size.name]}")
     if unset := sorted(str(each) for each in model.params.dependencies - model.known.keys()):
         raise SizeError(f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset")
     own = model.provenance.weights
@@ -302,7 +322,14 @@ def fit(
         progress(done, len(formats))
         rows.append(_fitting(model, name, devices, room, batch, tokens, conventions))
     rows.sort(key=lambda row: -row.weight_bytes * row.tensor * row.pipeline)
-    return DeviceFit(model, devices, limit, room, batch, tokens, conventions, tuple(rows))
+    return DeviceFit(model, devices, limit, room, batch, tokens, context, conventions, tuple(rows))
+
+
+def check_conventions(conventions: Mapping[str, str]) -> None:
+    """Raise OptionError for a convention that the table chooses itself."""
+    for name, instead in CHOSEN.items():
+        if name in conventions:
+            raise OptionError(f"{name}={conventions[name]} is not supported by fit; {instead}")
 
 
 def _positions(model: Model, context: int) -> int:
@@ -331,18 +358,20 @@ def _fitting(
     model: Model, name: str, devices: int, room: int, batch: int, context: int, conventions: Mapping[str, str]
 ) -> FittingFormat:
     """Return the row of a format, with the first layout that the model supports."""
-    reason = ""
+    reasons: dict[str, str] = {}
     for tensor, pipeline in _layouts(devices):
         try:
             return _row(model, name, (tensor, pipeline), room, batch, context, conventions)
         except (SizeError, RuleError) as error:
-            reason = reason or str(error)
+            reasons.setdefault(str(error), f"tp {tensor}, pp {pipeline}")
             missing = model.formula("inference-memory").dependencies - model.known.keys()
             if unset := sorted(str(size) for size in missing if size.name not in ("B", "C")):
                 raise SizeError(
                     f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset"
                 ) from None
-    return FittingFormat(name, refused=reason)
+    if len(reasons) == 1:
+        return FittingFormat(name, refused=next(iter(reasons)))
+    return FittingFormat(name, refused="; ".join(f"{layout}: {reason}" for reason, layout in reasons.items()))
 
 
 def _row(
@@ -370,8 +399,8 @@ def _row(
     def fits(sequences: int, tokens: int) -> bool:
         try:
             return total(B=sequences, C=tokens) <= room
-        except SizeError:  # more tokens than the model has positions
-            return False
+        except SizeError:  # too few tokens for a group of compressed keys, or more than the model has positions
+            return tokens < context
 
     needed = total(B=batch, C=context)
     longest = _most(lambda tokens: fits(batch, tokens))
@@ -380,7 +409,7 @@ def _row(
         try:
             total(B=batch, C=longest + 1)
         except SizeError as error:
-            cap = str(error)
+            longest, cap = (longest, str(error)) if longest >= context else (0, "")
     most = _most(lambda sequences: fits(sequences, context)) or 0
     return FittingFormat(
         name, tensor, pipeline, stored, room - stored, longest, most, needed, max(0, needed - room), cap

@@ -52,12 +52,13 @@ def command(
     symformer fit llama-3.3-70b-instruct --gpus 2 --memory 80GiB --share 90%
     symformer fit llama-3-8b --memory 24GiB --weights awq --weights gguf:q4_k_m --option cache=fp8
     """
-    from ..algebra.fit import fit
+    from ..algebra.fit import check_conventions, fit
     from ..targets.resolution import pairs, resolve
 
     plot_output.check(output, as_json)
     given = pairs(options)
     model, conventions = resolve(target, given, sets, ["inference-memory"])
+    check_conventions(conventions)  # before names of conventions meet those of parameters
     with progress("formats") as told:
         found = fit(
             model,
