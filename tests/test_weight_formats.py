@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 import torch
+from click.testing import CliRunner
 from sympy import Integer
 
 import symformer as sf
+from symformer.commands.cli import cli
 from symformer.language.errors import OptionError, RuleError, SizeError
 from symformer.language.symbols import E, L, M, X, Z_group
 from symformer.quantities.weight_formats import LINEAR_FORMATS, MEANINGS
@@ -285,7 +287,7 @@ def test_a_config_states_its_own_format() -> None:
 
 
 PACKED = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128, "symmetric": True}
-COMPRESSED = {
+PACK_QUANTIZED = {
     "quant_method": "compressed-tensors", "format": "pack-quantized", "ignore": ["lm_head"],
     "config_groups": {"group_0": {"targets": ["Linear"], "weights": PACKED}},
 }  # fmt: skip
@@ -295,15 +297,15 @@ NF4 = {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_typ
 FP8 = {"quant_method": "fp8", "weight_block_size": [128, 128]}
 # Schemes whose weights are stored in another way than the named format stores them, and fields of the wrong type.
 OTHER_SCHEMES: dict[str, dict[str, Any]] = {
-    "a quantized LM head": {**COMPRESSED, "ignore": []},
-    "no list of modules": {key: value for key, value in COMPRESSED.items() if key != "ignore"},
-    "2:4 sparsity": {**COMPRESSED, "sparsity_config": {"format": "sparse-24-bitmask"}},
-    "transforms": {**COMPRESSED, "transform_config": {"config_groups": {"u": {}}}},
+    "a quantized LM head": {**PACK_QUANTIZED, "ignore": []},
+    "no list of modules": {key: value for key, value in PACK_QUANTIZED.items() if key != "ignore"},
+    "2:4 sparsity": {**PACK_QUANTIZED, "sparsity_config": {"format": "sparse-24-bitmask"}},
+    "transforms": {**PACK_QUANTIZED, "transform_config": {"config_groups": {"u": {}}}},
     "bits that are not an integer": {
-        **COMPRESSED, "config_groups": {"group_0": {"targets": ["Linear"], "weights": {**PACKED, "num_bits": 4.0}}},
+        **PACK_QUANTIZED, "config_groups": {"group_0": {"targets": ["Linear"], "weights": {**PACKED, "num_bits": 4.0}}},
     },
-    "a group without fields": {**COMPRESSED, "config_groups": {"group_0": None}},
-    "a group with a number": {**COMPRESSED, "config_groups": {"group_0": {"targets": ["Linear"], "weights": 4}}},
+    "a group without fields": {**PACK_QUANTIZED, "config_groups": {"group_0": None}},
+    "a group with a number": {**PACK_QUANTIZED, "config_groups": {"group_0": {"targets": ["Linear"], "weights": 4}}},
     "modules as a number": {**AWQ, "modules_to_not_convert": 5},
     "modules as a nested list": {**AWQ, "modules_to_not_convert": [["lm_head"]]},
     "experts with modules as a number": {"quant_method": "mxfp4", "modules_to_not_convert": 5},
@@ -317,7 +319,7 @@ OTHER_SCHEMES: dict[str, dict[str, Any]] = {
 
 
 def test_a_config_of_compressed_tensors_has_its_format() -> None:
-    assert sf.from_config({**QWEN2, "quantization_config": COMPRESSED}).provenance.weights == "w4a16"
+    assert sf.from_config({**QWEN2, "quantization_config": PACK_QUANTIZED}).provenance.weights == "w4a16"
 
 
 @pytest.mark.parametrize("scheme", OTHER_SCHEMES)
@@ -412,3 +414,29 @@ EXPLAINED = {
 @pytest.mark.parametrize(("target", "number"), EXPLAINED)
 def test_explain_knows_the_formats_of_checkpoints(target: str, number: str) -> None:
     assert EXPLAINED[target, number] in sf.explain(target, number).reason
+
+
+def test_gate_and_up_of_each_expert_are_two_matrices() -> None:
+    """As in published checkpoints, which have ``experts.0.w1``, ``w2`` and ``w3``."""
+    sizes = {"V": 264, "E": 128, "L": 3, "A": 4, "G": 2, "D": 32, "X": 5, "K": 2, "M": 384}
+    model = sf.model("mixtral").set(sizes)
+    vectors = 2 * (2 * 264 * 128 + 128) + 3 * 2 * (2 * 128 + 5 * 128)  # tables, norms and routers
+    matrices = [(128, 128), (128, 64), (128, 64), (128, 128), *[(128, 384), (128, 384), (384, 128)] * 5]
+    gptq = sum(i * o // 2 + i // 128 * o // 2 + 2 * (i // 128) * o + 4 * i for i, o in matrices)
+    assert model.formula("weight-memory", weights="gptq").value() == vectors + 3 * gptq
+    nvfp4 = sum(i * o // 2 + i * o // 16 + 4 for i, o in matrices)
+    assert model.formula("weight-memory", weights="nvfp4").value() == vectors + 3 * nvfp4
+    # 192 rows of each of two matrices are two blocks of 128 each, not three together
+    assert model.set({"M": 192}).formula("weight-memory", weights="fp8-block").value() == vectors + 3 * sum(
+        i * o + 4 * -(-i // 128) * -(-o // 128) for i, o in [*matrices[:4], *[(128, 192), (128, 192), (192, 128)] * 5]
+    )
+
+
+@pytest.mark.parametrize("target", ["llama-3.1-8b", "llama-2-7b"])  # with factors of rotary frequencies, and without
+def test_gguf_formulas_have_a_derivation(target: str, tmp_path: Path) -> None:
+    """Among the presets that a document compares are some of 80 layers, for which llama-quantize has other rules."""
+    file = tmp_path / "gguf.md"
+    options = ["-q", "weight-memory", "--option", "weights=gguf:q4_k_m", "-o", str(file)]
+    found = CliRunner().invoke(cli, ["derive", target, *options], prog_name="symformer")
+    assert found.exit_code == 0, found.output
+    assert file.read_text().count("Q6_K") > 1

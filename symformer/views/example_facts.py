@@ -16,7 +16,7 @@ from ..architectures.base_architecture import Architecture
 from ..components.base import Component, spell_option
 from ..formulas.derivation import substitution
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, RuleError, SymformerError
+from ..language.errors import OptionError, RuleError, SizeError, SymformerError
 from ..language.sizes import Numbers
 from ..language.symbols import letter
 from ..models.model import Model
@@ -177,9 +177,15 @@ def _meaning(variant: Component, shown: Component) -> Line | None:
 
 
 def _fits(formula: Formula, known: Numbers) -> bool:
-    """Return True if every size has a number and they satisfy the relations used to simplify the formula."""
+    """Return True if every size has a number and they satisfy the relations and the conditions of the formula."""
     related = all(value.xreplace(known) == known[size] for size, value in formula.relations.items() if size in known)
-    return related and set(formula.symbols) <= known.keys()
+    if not (related and set(formula.symbols) <= known.keys()):
+        return False
+    try:
+        _value_at(formula, known)
+    except SizeError:  # such as a GGUF file of a model with other rules
+        return False
+    return True
 
 
 def _value_at(formula: Formula, known: Numbers) -> int:

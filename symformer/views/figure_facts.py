@@ -57,7 +57,7 @@ def figure_of(
     subject: SubjectFacts, component: Component, formula: Formula, value: int | Fraction | None
 ) -> FigureFacts:
     """Return the facts that the figure of a subject shows. Raises DerivationError."""
-    question = find_quantity(formula.measure.name)
+    question = find_quantity(formula.measure.name).at(formula.source)
     part = component.for_quantity(question, formula.conventions)
     placement = Placement.of(formula.conventions)
     ledger = place(part, placement) if placement != WHOLE else part.ledger

@@ -11,6 +11,8 @@ from sympy import Expr, Mul
 from ...ledger.facts import ONE, Entry, Ledger, OperationKind, Weight
 from ..rule_sets.linear_roles import Role, RoleTable
 
+GATE_AND_UP = ".gate_up_proj"  # the weight of experts that holds both projections
+
 
 class WeightRole(StrEnum):
     """The role of a stored weight. Formats quantize some roles and keep the others."""
@@ -39,7 +41,7 @@ class StoredMatrix:
     role : WeightRole
         Its role.
     copies : Expr
-        The number of matrices that are stored together: the experts of a layer, or 1.
+        The number of matrices that are stored together: those of the experts of a layer, or 1.
     rows, cols : Expr
         The output width and the input width. Blocks of elements run along the input width.
 
@@ -71,7 +73,9 @@ def _split(entry: Entry, weight: Weight) -> tuple[Expr, Expr, Expr]:
     """Return the shape of a weight as a number of matrices, their rows and their columns."""
     *before, last = weight.shape or (ONE,)
     if entry.kind is OperationKind.EXPERTS and len(weight.shape) == 3:
-        return weight.shape[0], weight.shape[1], last
+        copies, rows = weight.shape[0], weight.shape[1]
+        # Checkpoints store the gate and the up projection of each expert as two matrices.
+        return (2 * copies, rows / 2, last) if weight.path.endswith(GATE_AND_UP) else (copies, rows, last)
     return ONE, Mul(*before), last
 
 
