@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -174,3 +175,25 @@ def test_a_context_too_short_for_a_group_does_not_hide_longer_ones() -> None:
     assert row.context is not None
     total = model.formula("inference-memory", weights="bf16").compile()
     assert total(B=1, C=row.context) <= 800 * 2**30 < total(B=1, C=row.context + 1)
+
+
+def test_the_group_of_a_config_is_that_of_its_own_format_only(tmp_path: Path) -> None:
+    """AWQ with groups of 32; NF4 always has blocks of 64: 128 * 192 / 64 scales of 4 bytes."""
+    config = {
+        "model_type": "qwen3", "vocab_size": 392, "hidden_size": 128, "intermediate_size": 192, "num_hidden_layers": 1,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "tie_word_embeddings": False,
+        "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 32},
+    }  # fmt: skip
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(config))
+    shapes = [(128, 128), (64, 128), (64, 128), (128, 128), (192, 128), (192, 128), (128, 192)]
+    kept = 2 * (2 * 392 * 128 + 3 * 128 + 2 * 32)  # tables and norms
+    awq = sum(rows * cols // 2 + rows * (cols // 32) // 2 + 2 * rows * (cols // 32) for rows, cols in shapes)
+    nf4 = sum(rows * cols // 2 + 4 * (rows * cols // 64) for rows, cols in shapes)
+    status, data, _ = run("fit", str(file), "--memory", "1GiB", "--weights", "awq", "--weights", "nf4", "--json")
+    assert status == 0
+    found = {row["weights"]: row["weight_bytes"] for row in json.loads(data)["formats"]}
+    assert found == {"awq": kept + awq, "nf4": kept + nf4}
+    assert {
+        row.weights: row.weight_bytes for row in sf.fit(file, memory="1GiB", weights=["awq", "nf4"]).formats
+    } == found

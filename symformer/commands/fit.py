@@ -57,8 +57,10 @@ def command(
 
     plot_output.check(output, as_json)
     given = pairs(options)
-    model, conventions = resolve(target, given, sets, ["inference-memory"])
-    check_conventions(conventions)  # before names of conventions meet those of parameters
+    check_conventions(given)
+    # without the sizes that only the format of a config has, such as its elements per group
+    model, conventions = resolve(target, {**given, "weights": "bf16"}, sets, ["inference-memory"])
+    del conventions["weights"]
     with progress("formats") as told:
         found = fit(
             model,
