@@ -17,7 +17,7 @@ FLOORS = [
     ["ledger"],
     ["formulas"],
     ["quantities"],
-    ["components", "papers"],
+    ["components", "devices", "papers"],
     ["models", "configs"],
     ["architectures"],
     ["certificates", "catalogue"],

@@ -69,6 +69,10 @@ class TimeBound(Formula):
             raise SizeError(f"{self.id} is defined only for the whole model, not for a part")
         return self
 
+    def complete(self, numbers: Numbers) -> Numbers:
+        """Return the values completed by the relations, after checking all conditions."""
+        return self._complete(numbers)
+
     def times(self, numbers: Numbers) -> tuple[Fraction, Fraction]:
         """Return the time to move the bytes and the time to compute the FLOPs, in seconds."""
         rates = [evaluate(size, numbers, self.id) for size in (N_bw, N_peak)]

@@ -34,7 +34,6 @@ QUANTITY = TimeQuantity(
     READS.columns,
     {**WEIGHTS, "attention": first(WORK, "attention", "causal"), "logits": first(WORK, "logits", "last")},
     CHECKED,
-    run_sizes=(B, S),
     by_format=READS.by_format,
     notes=WORK.notes,
     encoder=WORK.encoder,

@@ -81,7 +81,7 @@ class TimeQuantity(Quantity):
             conventions=chosen,
             constraints=tuple(dict.fromkeys((*moved.constraints, *work.constraints))),
             source=source,
-            defining_sizes=frozenset((*self.tokens, N_bw, N_peak)) | moved.defining_sizes | work.defining_sizes,
+            defining_sizes=frozenset((*self.run_sizes, N_bw, N_peak)) | moved.defining_sizes | work.defining_sizes,
             ranks=moved.ranks,
             moved=moved,
             work=work,

@@ -25,7 +25,6 @@ QUANTITY = TimeQuantity(
         **{name: STATE.conventions[name] for name in ("optimizer", "data")},
     },
     CHECKED,
-    run_sizes=(B, S),
     by_format=STATE.by_format,
     notes=WORK.notes,
     encoder=WORK.encoder,
