@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .algebra.check import check
     from .algebra.compare import compare
     from .algebra.explain import explain
+    from .algebra.fit import fit
     from .algebra.quantity_ratio import over, ratio
     from .algebra.sensitivity import sensitivity
     from .algebra.solve import solve
@@ -91,6 +92,7 @@ __all__ = [
     "components",
     "devices",
     "explain",
+    "fit",
     "from_config",
     "model",
     "options",
@@ -147,6 +149,7 @@ _HOMES = {
     "quantities": "views.listing",
     "ratio": "algebra.quantity_ratio",
     "sensitivity": "algebra.sensitivity",
+    "fit": "algebra.fit",
     "solve": "algebra.solve",
     "sweep": "algebra.sweep",
     "trace": "witness",

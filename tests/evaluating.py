@@ -285,6 +285,8 @@ class Reader:
                     self.known[text(each)] = self.known["ε"][:, :, layer]  # a part for each layer
                 elif isinstance(each, TensorName) and each.index == LAYER:
                     self.known[text(each)] = self.whose.given[f"{each.letter}_{name}"]
+        elif layer is not None and TensorName("ε", index=LAYER) in shown.arguments:
+            self.known["ε_n"] = self.known["ε"][:, layer]
         if name in self.parts:
             return self.part(self.parts[name], shown.arguments, layer or 0)
         if name == "softmax":
@@ -369,7 +371,7 @@ def bound(scope: Scope, read: Sequence[tuple[str, Tensor]], given: Mapping[str, 
     others = [each for each in wanted if each not in found]
     rest = rest[: len(others)] if scope.mixture else rest  # a kind of layer that does not read all further inputs
     if len(others) != len(rest):
-        others = [each for each in others if each not in given and not each.endswith("_n")]
+        others = [each for each in others if (each == "x" or each not in given) and not each.endswith("_n")]
     assert len(others) == len(rest), f"{scope.name} is given {len(rest)} more and reads {others}"
     return found | dict(zip(others, rest, strict=True))
 
@@ -386,10 +388,15 @@ def free(lines: Sequence[Assignment]) -> Iterator[str]:
                 isinstance(each, TensorName)
                 and not each.below
                 and each.letter not in "Wwbαe"
-                and text(each) not in known
+                and not {text(each), own_part(each)} & known
             ):
-                yield text(each)
+                yield own_part(each)
         known |= {text(each) for each in nodes(line.name) if isinstance(each, TensorName)}
+
+
+def own_part(name: TensorName) -> str:
+    """Return the name of a tensor of which each layer reads its own part, given the name of the part."""
+    return name.letter if name == TensorName("ε", index=LAYER) else text(name)
 
 
 LAYER_BEFORE = Sum((LAYER, Minus(Number(1))))

@@ -23,7 +23,7 @@ from symformer.components import component_class
 from symformer.components import names as components
 from symformer.components.base import Component
 from symformer.language.registry import Registry
-from symformer.language.symbols import E, H, L, letter, symbol
+from symformer.language.symbols import E, H, L, Z, letter, symbol
 from symformer.language.target import TargetKind, parse
 from symformer.papers import cited_papers, papers
 
@@ -131,10 +131,11 @@ def test_leading_terms_of_gpt2_and_llama() -> None:
 @pytest.mark.parametrize("name", presets())
 def test_every_preset_is_complete_and_has_a_source(name: str) -> None:
     model, facts = architecture(name), presets()[name]
-    assert facts.keys() <= {"architecture", "options", "sizes", "hub", "also", "source", "params"}
+    assert facts.keys() <= {"architecture", "options", "sizes", "hub", "also", "source", "params", "weights", "rope"}
     assert model.params.value() > 0
     assert len(facts["source"]) > 10
-    assert set(model.known) >= set(model.sizes) - {size for size in model.sizes if letter(size).run}
+    run = {size for size in model.sizes if letter(size).run or (size == Z and model.component.witness.each_image)}
+    assert set(model.known) >= set(model.sizes) - run  # a model for images of any size has no image size
     assert model.known.keys() >= set(map(symbol, facts["sizes"]))  # without sizes that these options do not use
     # Published totals with their source: llmfit lists the contents of the safetensors files on the Hub.
     for counted_by, count in facts.get("params", {}).items():

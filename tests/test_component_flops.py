@@ -73,6 +73,8 @@ from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
 from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
+from transformers.models.qwen3_vl.configuration_qwen3_vl import Qwen3VLVisionConfig
+from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLVisionModel, Qwen3VLVisionPatchMerger
 from transformers.models.recurrent_gemma.modeling_recurrent_gemma import RecurrentGemmaRecurrentBlock
 from transformers.models.sam.modeling_sam import SamVisionAttention, SamVisionNeck
 from transformers.models.siglip.modeling_siglip import SiglipMultiheadAttentionPoolingHead, SiglipVisionModel
@@ -92,6 +94,7 @@ from symformer.witness.models.rwkv7 import ChannelMixing, TimeMixing
 from .oracle import distinct
 from .test_components import (
     COMPRESSED,
+    QWEN,
     V4,
     adaptive,
     disentangled,
@@ -211,6 +214,20 @@ class Case:
 
 def _mask() -> torch.Tensor:
     return torch.zeros(B, 1, S, S)
+
+
+def _encoded(module: Any, x: torch.Tensor) -> torch.Tensor:
+    """Run an image encoder on B images of 6 by 6 patches, without its merger; on meta, indices need no values."""
+    module.merger, patches = nn.Identity(), B * 36
+    return module(
+        torch.zeros(patches, 5 * 8 * 9 * 9),
+        grid_thw=torch.tensor([[1, 6, 6]] * B, device="cpu"),
+        cu_seqlens=torch.arange(B + 1, device="cpu") * 36,
+        max_seqlen=36,
+        position_ids=torch.zeros(patches, 2, dtype=torch.long),
+        interp_indices=torch.zeros(patches, 4, dtype=torch.long),
+        interp_weights=torch.zeros(patches, 4),
+    ).pooler_output
 
 
 def _llama(module: Any, x: torch.Tensor) -> Any:
@@ -402,6 +419,14 @@ CASES = [
     Case("patch-features", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6},
          lambda: SiglipVisionModel(SIGLIP), lambda module, x: module(torch.zeros(B, 5, 20, 20)).last_hidden_state,
          {"pooled": True}),
+    Case("native-resolution-encoder", {"Z": 54, "Z_patch": 9, "T_patch": 8, "N_chan": 5, "P_vis": 25, "E_vis": 52,
+                                       "H_vis": 17, "L_vis": 4, "A_vis": 13},
+         lambda: Qwen3VLVisionModel(Qwen3VLVisionConfig(**QWEN)), _encoded),
+    Case("patch-merger", {"E": 24, "E_vis": 52, "J_merge": 3, "Z": 54, "Z_patch": 9},
+         lambda: Qwen3VLVisionPatchMerger(Qwen3VLVisionConfig(**QWEN)),
+         lambda module, x: module(torch.zeros(B, 36, 52))),
+    Case("deepstack-block", {"E": 12, "H": 7, "A": 3}, lambda: GPT2Block(GPT2),  # as the pre-norm block
+         lambda module, x: module(x, attention_mask=_mask())),
     Case("projector", {"E": 24, "E_vis": 22}, lambda: LlavaMultiModalProjector(LLAVA),
          lambda module, x: module(torch.zeros(B, S, 22))),
     Case("wave-encoder", {"E": 24, "E_wave": 10}, lambda: HubertFeatureEncoder(HUBERT),
@@ -444,7 +469,7 @@ def test_component_flops_match_torch(case: Case, quantity: str) -> None:
     sizes = {**case.sizes, "B": B, "S": S}
     with torch.device("meta"), sdpa_kernel(SDPBackend.MATH):
         module = case.torch().train()
-        x = torch.zeros(B, S, sizes["E"])  # nothing below it is trained, so its gradient is not needed
+        x = torch.zeros(B, S, sizes.get("E", 1))  # nothing below it is trained, so its gradient is not needed
         counter = FlopCounterMode(display=False, custom_mapping=dict(CORRECTED))  # a depthwise convolution
         with counter:
             output = case.call(module, x)

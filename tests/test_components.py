@@ -88,6 +88,8 @@ from transformers.models.nemotron.modeling_nemotron import NemotronLayerNorm1P
 from transformers.models.olmo2.modeling_olmo2 import Olmo2DecoderLayer, Olmo2RMSNorm
 from transformers.models.olmo_hybrid.modeling_olmo_hybrid import OlmoHybridGatedDeltaNet
 from transformers.models.paligemma.modeling_paligemma import PaliGemmaMultiModalProjector
+from transformers.models.qwen3_vl.configuration_qwen3_vl import Qwen3VLVisionConfig
+from transformers.models.qwen3_vl.modeling_qwen3_vl import Qwen3VLVisionModel, Qwen3VLVisionPatchMerger
 from transformers.models.recurrent_gemma.modeling_recurrent_gemma import RecurrentGemmaRecurrentBlock
 from transformers.models.sam.modeling_sam import SamVisionAttention, SamVisionNeck
 from transformers.models.siglip.modeling_siglip import (
@@ -153,6 +155,9 @@ GEMMA3N = Gemma3nTextConfig(hidden_size=24, intermediate_size=7, num_attention_h
                             head_dim=6, num_hidden_layers=5, num_kv_shared_layers=0, attention_bias=True, laurel_rank=5,
                             hidden_size_per_layer_input=9, altup_num_inputs=3, vocab_size=29,
                             vocab_size_per_layer_input=23, attn_implementation="eager")  # fmt: skip
+QWEN = {"hidden_size": 52, "intermediate_size": 17, "depth": 4, "num_heads": 13, "patch_size": 9, "in_channels": 5,
+        "temporal_patch_size": 8, "num_position_embeddings": 25, "spatial_merge_size": 3, "out_hidden_size": 24,
+        "deepstack_visual_indexes": [], "attn_implementation": "eager"}  # fmt: skip
 PER_LAYER = ("per_layer_input_gate", "per_layer_projection", "post_per_layer_input_norm")
 GEMMA4 = Gemma4TextConfig(hidden_size=24, intermediate_size=7, num_attention_heads=4, num_key_value_heads=4, head_dim=6,
                           attention_bias=True, hidden_size_per_layer_input=0, enable_moe_block=True, num_experts=5,
@@ -381,6 +386,16 @@ CASES = [
     # 26459 - 2839
     Case("patch-features", {"Z": 20, "Z_patch": 10, "N_chan": 5, "E": 24, "H": 7, "L": 4, "A": 6}, 23_620,
          lambda: SiglipVisionModel(UNPOOLED)),
+    # 8*9*9*5*52 + 52, 25 positions of 52, and 4 layers of 4*52*52 + 4*52, 2*52*17 + 17 + 52 and two norms of 104
+    Case("native-resolution-encoder", {"Z": 54, "Z_patch": 9, "T_patch": 8, "N_chan": 5, "P_vis": 25, "E_vis": 52,
+                                       "H_vis": 17, "L_vis": 4, "A_vis": 13}, 222_108,
+         lambda: _only(Qwen3VLVisionModel(Qwen3VLVisionConfig(**QWEN)), "merger")),
+    # a norm of 2*52 or 2*9*52, (9*52)² + 9*52, and 9*52*24 + 24
+    Case("patch-merger", {"E": 24, "E_vis": 52, "J_merge": 3}, 230_852,
+         lambda: Qwen3VLVisionPatchMerger(Qwen3VLVisionConfig(**QWEN))),
+    Case("patch-merger", {"E": 24, "E_vis": 52, "J_merge": 3}, 231_684,
+         lambda: Qwen3VLVisionPatchMerger(Qwen3VLVisionConfig(**QWEN), use_postshuffle_norm=True), {"late": True}),
+    Case("deepstack-block", {"E": 12, "H": 7, "A": 3}, 859, lambda: _split(GPT2Block(GPT2))),  # as the pre-norm block
     # 22*24 + 24 + 24*24 + 24
     Case("projector", {"E": 24, "E_vis": 22}, 1_152, lambda: LlavaMultiModalProjector(LLAVA)),
     # 10*10 + 2*10 + 4*3*10*10 + 2*2*10*10

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from symformer import from_config
 from symformer.architectures import architecture
-from symformer.language.symbols import SYMBOLS
+from symformer.language.symbols import SYMBOLS, J_merge, Z, Z_patch
 from symformer.ledger.facts import WEIGHT_NORM, OperationKind
 from symformer.witness.models.embedded_transformer import EmbeddedTransformer
 from symformer.witness.models.gopher import Gopher
@@ -43,6 +43,9 @@ from .words import (
     gathered,
     image_angles,
     lru,
+    merged_angles,
+    merged_words,
+    nearest_rows,
     of_image,
     pooled,
     scan,
@@ -116,6 +119,8 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     theirs = built(config)
     known = getattr(theirs.config, "text_config", theirs.config) if kind in AMONG else theirs.config
     sizes = {**ours.known, **{SYMBOLS[name]: number for name, number in RUN.items()}}
+    if kind == "qwen3_vl":  # images of 2 by 2 tokens
+        sizes[Z] = 2 * sizes[Z_patch] * sizes[J_merge]
     size = {symbol.name: number for symbol, number in sizes.items()}
     epsilon = next((getattr(known, name) for name in EPSILONS if hasattr(known, name)), 1e-5)
     others = {name: getattr(functions, function) for name, function in case.words.items()}
@@ -140,6 +145,13 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         farthest = known.max_position_embeddings
         said["gather"] = gathered(LENGTH, known.position_buckets, farthest, "query")
         said["gather_keys"] = gathered(LENGTH, known.position_buckets, farthest, "key")
+    if kind == "qwen3_vl":
+        vision, images = theirs.config.vision_config, inputs["input_ids"] == 3
+        said |= merged_words(size["Z"] // size["Z_patch"], math.isqrt(size["P_vis"]), size["J_merge"])
+        said["images"] = lambda x: x[images].unflatten(0, (RUN["B_vis"], -1))
+        said["listed"] = lambda x: torch.stack(
+            [whose.gave[f"model.visual.blocks.{each}"][0].view(x.shape) for each in vision.deepstack_visual_indexes], 1
+        )
     if "input_ids" in inputs:  # 3 is the placeholder of an image's token
         said["insert"] = lambda x, m: x.masked_scatter((inputs["input_ids"] == 3)[..., None], m)
     if "K_idx" in size:
@@ -164,6 +176,10 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         for layers, rope in ropes.items() if "rope_theta" not in ropes else ():
             apart = {"local_layers": size["D"], "global_layers": size["D_global"]} if "D_global" in size else {}
             given[f"θ_{KINDS[layers]}"] = angles(apart.get(KINDS[layers], width), rope["rope_theta"], LENGTH)
+        if kind == "qwen3_vl":
+            side, head = size["Z"] // size["Z_patch"], size["E_vis"] // size["A_vis"]
+            given["visual.θ"] = merged_angles(side, size["J_merge"], head)
+            given["θ"] = angles(size["D"], ropes["rope_theta"], LENGTH)
         if kind == "dinov3_vit":
             given["θ"] = image_angles(size["Z"] // size["Z_patch"], width, known.rope_theta)
         if kind == "t5gemma":
@@ -188,7 +204,12 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         arranged=lambda name, weight: arranged(kind, case, name, weight, size),
         path=lambda path: torch_path(path, lists, size),
         layers=(
-            {"dense_layers": [0], "moe_layers": [1]}
+            {
+                "deepstack_layers": range(size["L_deep"]),
+                "plain_layers": range(size["L_deep"], size["L"]),
+            }
+            if kind == "qwen3_vl"
+            else {"dense_layers": [0], "moe_layers": [1]}
             if "L_dense" in size and not {"L_global", "L_ssm"} & size.keys()
             else {}
         ),
@@ -287,6 +308,16 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
             inputs["token_type_ids"] = (block if kind == "gemma3" else ~block).long()
             given["blocks"] = block[:, None, :, None] & block[:, None, None, :]
         return inputs, given
+    if kind == "qwen3_vl":  # 16 placeholders for 4 images of 2 by 2 tokens, and positions as in a text
+        merge, frames, patch = (size[name] for name in ("J_merge", "T_patch", "Z_patch"))
+        x = torch.randn(4, size["N_chan"], frames, size["Z"], size["Z"], dtype=torch.float64)
+        tokens = TOKENS.clone()
+        tokens[0, :9], tokens[1, 2:9] = 3, 3
+        rows = x.unflatten(4, (-1, merge, patch)).unflatten(3, (-1, merge, patch))
+        pixels = rows.permute(0, 3, 6, 4, 7, 1, 2, 5, 8).flatten(5).flatten(0, 4)
+        grids = torch.tensor([[1, 2 * merge, 2 * merge]] * 4)
+        inputs = {"input_ids": tokens, "pixel_values": pixels, "image_grid_thw": grids, "position_ids": at}
+        return inputs, {"x": x, "t": tokens, "j": nearest_rows(2 * merge, math.isqrt(size["P_vis"]), merge)[0]}
     if kind == "whisper":
         x = torch.randn(2, size["N_mel"], 2 * size["P_enc"], dtype=torch.float64)
         return {"input_features": x, "decoder_input_ids": TOKENS}, {

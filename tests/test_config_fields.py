@@ -152,6 +152,7 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
         if not encoder:
             tokens = torch.zeros(RUN["B"], RUN["C"], dtype=torch.long)
             tokens[:, : RUN["S"]] = source if among else 0
+            images |= _places(tokens, images)
             caches = [transformers.DynamicCache(config=model.config)]
             takes = inspect.signature(made_by.forward).parameters.keys() & {"past_key_values", "cache_params"}
             with torch.no_grad():
@@ -181,12 +182,25 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
 def placed_images(model: Any) -> tuple[torch.Tensor, dict[str, Any]]:
     """Return tokens, as many of which stand for images as the class needs, and the images."""
     seen = model.config.vision_config
-    pixels = torch.zeros(RUN["B_vis"], seen.num_channels, seen.image_size, seen.image_size)
-    found = model.get_image_features(pixel_values=pixels).pooler_output
+    images: dict[str, Any] = {}
+    if hasattr(seen, "image_size"):
+        pixels = torch.zeros(RUN["B_vis"], seen.num_channels, seen.image_size, seen.image_size)
+    else:  # patches of images of two by two tokens
+        side = 2 * seen.spatial_merge_size
+        elements = seen.in_channels * seen.temporal_patch_size * seen.patch_size**2
+        pixels = torch.zeros(RUN["B_vis"] * side**2, elements)
+        images["image_grid_thw"] = torch.tensor([[1, side, side]] * RUN["B_vis"])
+    found = model.get_image_features(pixel_values=pixels, **images).pooler_output
     wanted = sum(len(each) for each in found)
     tokens = torch.zeros(RUN["B"] * RUN["S"], dtype=torch.long)
     tokens[-wanted:] = model.config.image_token_id
-    return tokens.view(RUN["B"], RUN["S"]), {"pixel_values": pixels}
+    tokens = tokens.view(RUN["B"], RUN["S"])
+    return tokens, {"pixel_values": pixels, **images} | _places(tokens, images)
+
+
+def _places(tokens: torch.Tensor, images: Mapping[str, Any]) -> dict[str, Any]:
+    """Return positions for a class that otherwise computes them from the places of the images."""
+    return {"position_ids": torch.zeros_like(tokens[:1])} if "image_grid_thw" in images else {}
 
 
 def source_of(config: Any) -> torch.Tensor:
@@ -228,6 +242,8 @@ def at(formula: Formula, model: Model) -> int:
     asked = {name.name for name in formula.dependencies}
     run = {name: number for name, number in RUN.items() if name in asked}
     known = {name.name: number for name, number in model.known.items()}
+    if "J_merge" in known:  # the image size is a size of the run: images of two by two tokens
+        known["Z"] = 2 * known["Z_patch"] * known["J_merge"]
     if model.component.witness.every_expert and formula.measure.unit == "FLOPs":
         known["K"] = known["X"]
     return formula.value(known, **run)

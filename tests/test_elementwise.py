@@ -23,7 +23,26 @@ from transformers.models.llama.modeling_llama import apply_rotary_pos_emb, rotat
 
 from symformer import architecture, component
 from symformer.components.base import Component
-from symformer.language.symbols import A, B, D, D_rope, E, G, H, L, L_sparse, N_alt, P_enc, S, S_enc, V
+from symformer.language.symbols import (
+    A,
+    B,
+    D,
+    D_rope,
+    E,
+    E_vis,
+    G,
+    H,
+    L,
+    L_sparse,
+    L_vis,
+    N_alt,
+    P_enc,
+    S,
+    S_enc,
+    V,
+    Z,
+    Z_patch,
+)
 from symformer.models.model import Model
 from symformer.quantities.elementwise import printed_table
 
@@ -125,6 +144,7 @@ WRITTEN: dict[str, tuple[Function, Function]] = {
     "weight norm": (lambda x, y: y[:, :1] * l2_norm(x), lambda x, y: torch._weight_norm(x, y[:, :1])),
     "interpolation": (lambda x, y, w: x + w * (y - x), torch.lerp),
     "mean": ADD,  # of each element, and a division of each mean, which counts the same
+    "weighted mean": (torch.mul, torch.mul),  # and a sum, which counts the same
     "mean of streams": ADD,  # of each element, and a division of each mean, which counts the same
     "magnitude": (
         lambda x: ((x * x).sum(-1, keepdim=True) / WIDTH).sqrt(),
@@ -142,6 +162,7 @@ READS = {
     "scale": 2,
     "interpolation": 3,
     "mean": 2,
+    "weighted mean": 2,
     "mean of streams": 2,
     "mask": 2,
 }
@@ -182,6 +203,14 @@ def test_residual_streams_by_hand() -> None:
     )
     router = 2 * (4 * E + E + N_alt)
     assert expand(block - layer - own - B * S * (router + N_alt * E + E + N_alt + 2 * N_alt * E + N_alt * E)) == 0
+
+
+def test_interpolated_positions_by_hand() -> None:
+    """Qwen3-VL's encoder, by hand: a bias, four products and three sums of rows, and a sum, for each patch."""
+    encoder = component("native-resolution-encoder")
+    layers = beside_products(encoder).coeff(L_vis)
+    patches = B * Z**2 / Z_patch**2
+    assert expand(beside_products(encoder) - L_vis * layers - patches * E_vis * (1 + 4 + 3 + 1)) == 0
 
 
 def test_sparse_activations_by_hand() -> None:

@@ -61,12 +61,14 @@ SIZES = {
     **{"L_rec": 103, "H_lru": 104, "L_loc_enc": 107, "L_glo_enc": 109, "C_win_enc": 111},
     **{"E_enc": 144, "H_enc": 256, "A_enc": 224, "G_enc": 112, "D_enc": 106},
     **{"V_pli": 1536, "E_pli": 113, "R_lau": 105, "N_alt": 114, "L_loc_re": 115, "L_glo_re": 117, "L_sparse": 118},
+    **{"L_deep": 128, "P_vis": 129, "J_merge": 130, "T_patch": 131},
     **{"C_csa": 121, "C_hca": 122, "G_out": 123, "N_hc": 124, "R_out": 125, "L_csa": 126, "L_hca": 127},
 }
 assert len(set(SIZES.values())) == len(SIZES)
 OWN = {
     "dinov3-vit": {"E": 128},  # heads whose width is a multiple of 4
     "gemma4": {"G_global": 2},  # divides A
+    "qwen3-vl": {"J_merge": 2, "L_deep": 8, "E_vis": 192},  # J_merge divides Z/Z_patch, 4*A_vis divides E_vis
     "gemma3-multimodal": {"Z_pool": 2},  # divides Z/Z_patch
     "rwkv7": {"D_lin": 12},  # divides E
     "wav2vec2": {"G_near": 12},  # divides E
@@ -92,6 +94,7 @@ FEWER: Mapping[str, tuple[str, ...]] = {
         ("Z_patch",),
     ),
     "sam": ("Z_patch", "A"),
+    "qwen3-vl": ("Z_patch", "J_merge"),
     **dict.fromkeys(("wav2vec2", "hubert"), ("G_near",)),  # groups of channels
     "deepseek-v4": ("C_csa", "C_hca"),  # larger groups of tokens are fewer
     **dict.fromkeys(("modernbert", "falcon", "flux", "gpt-bigcode", "stablelm", "olmoe", "helium", "bitnet"), ("A",)),
@@ -206,7 +209,7 @@ def _answers(model: Model, first: int, every: int) -> list[Answer]:
         changes = [
             (key, value)
             for key, each in question.conventions.items()
-            for value in list(each.meanings)[1:]
+            for value in each.usual[1:]
             # Recipes and optimizers change the bytes per weight; with adam-8bit they fall at 4096 elements, by its own
             # rule.
             if key not in ("recipe", "optimizer") and value not in BYTES

@@ -17,6 +17,7 @@ from symformer.quantities import quantities
 # The last position of each quantity in a model with P of them; None: no run. Every quantity is listed.
 REACH = {
     "params": None,
+    "weight-memory": None,
     "active-params": None,
     "trainable-params": None,
     "flops": S,

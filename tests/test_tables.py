@@ -91,7 +91,12 @@ class _Observed:
 
 
 # A quantity that is derived from another uses its traced counts: one multiply-add for two FLOPs.
-FOLLOWS = {("macs", "flops"): B * S * E, ("run-flops", "train-flops"): 2 * N_tok * E}
+FOLLOWS = {
+    ("weight-memory", "params"): 2 * E**2,
+    ("macs", "flops"): B * S * E,
+    ("run-flops", "train-flops"): 2 * N_tok * E,
+}
+FOLLOWS[("weight-memory", "params")] = 2 * E**2  # two bytes per element
 FOLLOWS |= dict.fromkeys([("mfu", "train-flops"), ("hfu", "train-flops")], 2 * N_tps * E)
 
 

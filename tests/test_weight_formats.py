@@ -6,6 +6,7 @@ import json
 import random
 import warnings
 from collections.abc import Mapping
+from importlib import import_module
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def shapes(seed: int, rows: int = 1, cols: int = 1, count: int = 20) -> list[tup
 
 
 def test_every_gguf_type_has_the_block_of_the_gguf_library() -> None:
-    gguf = pytest.importorskip("gguf")
+    gguf = import_module("gguf")
     theirs = {kind.name.lower(): sizes for kind, sizes in gguf.GGML_QUANT_SIZES.items()}
     compared = [name for name in BLOCKS if name in theirs]
     assert {name: theirs[name] for name in compared} == {name: BLOCKS[name] for name in compared}
@@ -66,7 +67,7 @@ def test_every_gguf_type_has_the_block_of_the_gguf_library() -> None:
 @pytest.mark.parametrize("double", [False, True])
 @pytest.mark.parametrize("kind", ["nf4", "fp4"])
 def test_four_bit_blocks_have_the_buffers_of_bitsandbytes(kind: str, double: bool) -> None:
-    functional = pytest.importorskip("bitsandbytes.functional")
+    functional = import_module("bitsandbytes.functional")
     for seed, group in enumerate((64, 128)):
         for rows, cols in shapes(seed, count=10):
             codes, state = functional.quantize_4bit(
@@ -77,7 +78,7 @@ def test_four_bit_blocks_have_the_buffers_of_bitsandbytes(kind: str, double: boo
 
 
 def test_eight_bit_rows_have_the_buffers_of_bitsandbytes() -> None:
-    linear = pytest.importorskip("bitsandbytes").nn.Linear8bitLt
+    linear = import_module("bitsandbytes").nn.Linear8bitLt
     for rows, cols in shapes(2):
         kept = linear(cols, rows, bias=False, has_fp16_weights=False).to("cpu").state_dict()
         kept.pop("weight_format")  # one byte that says in which order the codes are
@@ -95,7 +96,7 @@ COMPRESSED = {
 
 def compressed(preset: str, module: torch.nn.Module, ignore: tuple[str, ...] = ()) -> dict[str, torch.Tensor]:
     """Return the tensors of a module that compressed-tensors compressed."""
-    library = pytest.importorskip("compressed_tensors")
+    library = import_module("compressed_tensors")
     from compressed_tensors.quantization import QuantizationConfig, apply_quantization_config, preset_name_to_scheme
 
     scheme = preset_name_to_scheme(preset, ["Linear"])

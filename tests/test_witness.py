@@ -20,8 +20,8 @@ from symformer.components.self_attention import SelfAttention
 from symformer.formulas.account import Line, Term
 from symformer.formulas.formula import Formula
 from symformer.language.errors import SymformerError, WitnessError
-from symformer.language.sizes import evaluate
-from symformer.language.symbols import A, D, E, G, H, L, V
+from symformer.language.sizes import AtMost, Divides, evaluate
+from symformer.language.symbols import A, B_vis, D, E, G, H, J_merge, L, L_deep, L_vis, V
 from symformer.ledger.facts import Tensor
 from symformer.ledger.operations import Operations
 from symformer.models.model import Model
@@ -29,7 +29,7 @@ from symformer.quantities import quantities
 from symformer.witness import provable, verify
 from symformer.witness.certification import checks, counted_by, verify_many
 from symformer.witness.row_comparison import compare_rows
-from symformer.witness.sampling_plan import apart_in_turn
+from symformer.witness.sampling_plan import apart_in_turn, plan
 from symformer.witness.stored_weights import StoredWeight, build, stored_rows
 
 from .conftest import Rewrite
@@ -343,6 +343,24 @@ def test_bound_on_equal_sizes_holds_for_every_sample() -> None:
     drawn = [{g, g * times, d, 2} for g, times, d in product(range(1, 7), repeat=3)]
     equal = Fraction(sum(len(sizes) < 4 for sizes in drawn), len(drawn))
     assert 0.5 < equal <= apart_in_turn(3, 1, 6) == 1 - Fraction(5 * 4 * 3, 6**3)
+
+
+def test_places_determine_a_formula_of_images() -> None:
+    """Qwen3-VL: parameters are of degree 4 in J_merge, FLOPs are affine in B_vis and quadratic in J_merge.
+
+    The cache has neither. So they need five, two times three, and one place, at each of four choices of depths: a first
+    one, and one change of each of L, L_vis and L_deep.
+    """
+    model, needed = architecture("qwen3-vl"), {"params": 5, "flops": 2 * 3, "kv-cache": 1}
+    conditions = [each for each in model.constraints if isinstance(each, Divides | AtMost)]
+    for quantity, places in needed.items():
+        formula = model.formula(quantity)
+        planned = plan(model, [formula], tuple(conditions))
+        visited = [place.depth for place in planned.places if planned.visits(formula, place)]
+        assert len(visited) == 4 * places
+        for size in (L, L_vis, L_deep):
+            assert len({depth[size] for depth in visited}) == 2
+        assert len({depth[J_merge] for depth in visited}) * len({depth[B_vis] for depth in visited}) == places
 
 
 def test_certificates_name_the_witness_classes() -> None:

@@ -88,6 +88,54 @@ def xielu(x: Tensor, above: Tensor, below: Tensor) -> Tensor:
     return torch.where(x > 0, softplus(above) * x**2, (0.5 + softplus(below)) * (x.exp() - 1 - x)) + x / 2
 
 
+# -- images in squares of patches ------------------------------------------------------------------------------------
+
+
+def in_squares(x: Tensor, merge: int) -> Tensor:
+    """Return the patches [..., rows, columns] of an image, with the patches of each square next to each other."""
+    squares = x.unflatten(-1, (-1, merge)).unflatten(-3, (-1, merge))
+    return squares.transpose(-3, -2).flatten(-4)
+
+
+def nearest_rows(side: int, table: int, merge: int) -> tuple[Tensor, Tensor]:
+    """Return the four rows of a square table that are nearest to each patch, and their weights.
+
+    The first and the last row and column of the table belong to those of the image; between them, bilinearly.
+    """
+    places = torch.arange(side, dtype=torch.float64) * (table - 1) / (side - 1)
+    low = places.long().clamp(max=table - 2)
+    ends = torch.stack((low, low + 1)), torch.stack((1 - (places - low), places - low))
+    rows = ends[0][:, None, :, None] * table + ends[0][None, :, None, :]
+    weights = ends[1][:, None, :, None] * ends[1][None, :, None, :]
+    found = (in_squares(each.flatten(0, 1), merge).T for each in (rows, weights))
+    return next(found), next(found)
+
+
+def merged_words(side: int, table: int, merge: int) -> dict[str, Function]:
+    """Bai et al. 2025, section 2: patches in squares, each of which becomes one token."""
+
+    def patches(weight: Tensor, x: Tensor) -> Tensor:
+        found = nn.functional.conv3d(x, weight, stride=weight.shape[2:])[:, :, 0]
+        return in_squares(found, merge).transpose(1, 2)
+
+    weights = nearest_rows(side, table, merge)[1][..., None]
+    return {
+        "conv": patches,
+        "interpolate": lambda rows: (weights * rows).sum(1),
+        "row": lambda x: x.unflatten(1, (-1, merge**2)).flatten(2),
+    }
+
+
+def merged_angles(side: int, merge: int, width: int) -> Tensor:
+    """Return the angles of patches in squares: the frequencies of the row, then of the column, both twice."""
+    rates = 1e4 ** (-4 * torch.arange(width // 4, dtype=torch.float64) / width)
+    places = torch.arange(side, dtype=torch.float64)
+    rows, columns = (
+        in_squares(each, merge) for each in (places[:, None].expand(side, side), places.expand(side, side))
+    )
+    return torch.cat((rows[:, None] * rates, columns[:, None] * rates), -1).repeat(1, 2)
+
+
 # -- positions -------------------------------------------------------------------------------------------------------
 
 

@@ -277,7 +277,7 @@ def _variants(
     ways = [
         {name: choice}
         for name, convention in known.items()
-        for choice in convention.meanings
+        for choice in convention.usual
         if choice != formula.conventions.get(name, convention.default)
         and (
             not convention.hidden_by_default or name in formula.conventions

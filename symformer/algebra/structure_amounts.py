@@ -21,7 +21,7 @@ from ..formulas.account import Line
 from ..formulas.formula import Formula
 from ..ledger.facts import CARRYING, ONE, Entry, OperationKind, Scope
 from .role_totals import RECURRENT
-from .structure_profile import FRAMES, MASKED_FRAME, ONLY, OTHER, PROJECTOR, in_towers, stack_name
+from .structure_profile import FRAMES, MASKED_FRAME, ONLY, OTHER, PROJECTORS, VIDEO, in_towers, stack_name
 
 BEFORE, LAYERS, AFTER = "before the layers", "in the layers", "after the layers"
 Place = tuple[str, str]  # a stack and a part of it
@@ -145,7 +145,7 @@ def part_of(parts: Sequence[Component], entry: Entry, label: str, where: str, al
 def _embedding(parts: Sequence[Component], entry: Entry, alone: bool) -> str:
     if entry.path.startswith((FRAMES, MASKED_FRAME)):
         return "audio embedding"
-    if entry.path.partition(".")[0] == PROJECTOR:
+    if entry.path.startswith(PROJECTORS):
         return "projector"
     for part in parts:
         match part:
@@ -166,6 +166,10 @@ def _embedding(parts: Sequence[Component], entry: Entry, alone: bool) -> str:
                 return "conditioning"
     if entry.kind is OperationKind.MULTIPLY:  # a factor of the embeddings
         return "token embedding"
+    if entry.kind is OperationKind.CONVOLUTION and len(entry.weights[0].shape) == VIDEO:
+        return "image embedding"
+    if entry.kind is OperationKind.LOOKUP and entry.function == "positions":
+        return "positions"
     if entry.kind is OperationKind.CONVOLUTION:  # whose only model without patches is Whisper
         return "audio embedding"
     if entry.kind is OperationKind.PARAMETER and entry.weights:

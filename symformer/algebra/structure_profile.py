@@ -26,6 +26,7 @@ from ..components.mlp import MLP
 from ..components.parallel_block import ParallelBlock
 from ..components.parallel_sum import ParallelSum
 from ..components.patch_embedding import PatchEmbedding
+from ..components.patch_merger import PatchMerger
 from ..components.per_layer_embedding import PerLayerEmbedding
 from ..components.position_embedding import PositionEmbedding
 from ..components.relative_attention import RelativeAttention
@@ -57,9 +58,16 @@ from .structure_phrases import (
 ENCODER, DECODER, IMAGE, TEXT, ONLY = "encoder", "decoder", "image encoder", "text encoder", ""
 # The modules between the convolutions over a sound wave and the layers, and a mask token, by their names in torch.
 FRAMES, MASKED_FRAME = "feature_projection.", "masked_spec_embed"
+VIDEO = 5  # axes of the kernels of a convolution over frames of images
 VISION, LANGUAGE = "vision tower", "language model"  # of a multimodal model
-_TOWERS = {"vision_model": IMAGE, "text_model": TEXT, "vision_tower": VISION, "language_model": LANGUAGE}
-PROJECTOR = "multi_modal_projector"
+_TOWERS = {
+    "vision_model": IMAGE,
+    "text_model": TEXT,
+    "vision_tower": VISION,
+    "visual": VISION,
+    "language_model": LANGUAGE,
+}
+PROJECTORS = ("multi_modal_projector", "visual.merger", "visual.deepstack")  # by the starts of their names
 # The part of the model that each aspect describes, in the order of a comparison. Every weight, product and cache
 # entry belongs to one part.
 PARTS: Mapping[str, str] = {
@@ -167,6 +175,8 @@ def stack_names(root: Scope) -> tuple[str, ...]:
 def stack_name(path: str, convolution: bool, names: Sequence[str]) -> str:
     """Return the stack of an operation, given its path. Operations of no stack, such as a head, are of the last."""
     start = path.partition(".")[0]
+    if path.startswith(PROJECTORS):
+        return names[-1]
     if start in names or _TOWERS.get(start) in names:
         return _TOWERS.get(start, start)
     return names[0] if convolution else names[-1]
@@ -230,7 +240,9 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
     """Describe an item before the layers."""
     part = item.part if isinstance(item, Scope) else None
     match part:
-        case Component() if _path(item) == PROJECTOR:
+        case PatchMerger(late=True) if isinstance(item, Scope):
+            found.add("projector", f"{{{code(item.count)}}} patch mergers for outputs of earlier layers")
+        case Component() if _path(item).startswith(PROJECTORS):
             found.add("projector", article(part.title[0].lower() + part.title[1:]))
         case TokenEmbedding(width=width):
             found.add("tokens", "a token embedding" + ("" if str(width) == "E" else f" of width {{{code(width)}}}"))
@@ -272,6 +284,10 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
         case OperationKind.MULTIPLY:
             factor = f"√{{{code(item.output.width)}}}" if item.function == "root" else "a constant factor"
             found.add("embedding factor", f"a multiplication of the embeddings by {factor}")
+        case OperationKind.CONVOLUTION if len(item.weights[0].shape) == VIDEO:
+            found.add("image", "an embedding of image patches", "a bias of the patch embedding")
+        case OperationKind.LOOKUP if item.function == "positions":
+            found.add("positions", "learned position embeddings, interpolated between rows")
         case OperationKind.CONVOLUTION:
             found.add("audio", "convolutions over audio frames")
         case OperationKind.POSITIONS if item.function == "sinusoidal":
@@ -414,6 +430,7 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
     name = part.name if isinstance(part, Component) else ""
     said = {
         "pre-norm-block": "a norm before each sublayer (pre-norm)",
+        "deepstack-block": "a norm before each sublayer (pre-norm)",
         "hyper-connected-block": "a norm before each sublayer (pre-norm)",
         "layer-scale-block": "a norm before each sublayer (pre-norm)",
         "adaptive-block": "a norm before each sublayer (pre-norm)",
@@ -439,6 +456,8 @@ def _arrangement(layer: _Layer, kind: Scope) -> None:
     if any(isinstance(item, Scope) and isinstance(item.part, LaurelBlock) for item in kind.items):
         layer.aspects["arrangement"].append("a norm before and a norm after each sublayer")
         layer.aspects["residual"].append("a learned residual of rank {R_lau} next to attention (LAuReL)")
+    if name == "deepstack-block":
+        layer.aspects["residual"].append("features of earlier layers of the vision tower, added after the layer")
     if name == "hyper-connected-block":
         layer.aspects["residual"].append("{N_hc} residual streams that hyper-connections mix at each sublayer")
     if name == "layer-scale-block":

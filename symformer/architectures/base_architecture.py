@@ -129,6 +129,7 @@ class WitnessSpec:
     fixed: Mapping[Symbol, int] = field(default_factory=dict)  # sizes without effect on the counts, and their values
     masked: bool = True  # whether it accepts a mask [B,1,S,C]; otherwise it builds its own
     cached: bool = True  # whether it has a cache
+    each_image: bool = False  # whether it reads patches with a grid, and attends within one image at a time
     every_expert: bool = False  # whether its code multiplies every token by all X experts, instead of K
     activation_refusal: str = ""  # why the saved tensors of its code are not known, if they are not
     author: str = ""  # who wrote it, if the name of the library does not tell

@@ -26,6 +26,7 @@ COMMANDS = (
         "explain",
         "check",
         "solve",
+        "fit",
         "sweep",
         "sensitivity",
         "catalogue",

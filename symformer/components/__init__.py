@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .convolutional_positions import ConvolutionalPositions as ConvolutionalPositions
     from .cross_attention import CrossAttention as CrossAttention
     from .decoder_block import DecoderBlock as DecoderBlock
+    from .deepstack_block import DeepstackBlock as DeepstackBlock
     from .disentangled_attention import DisentangledAttention as DisentangledAttention
     from .distance_embedding import DistanceEmbedding as DistanceEmbedding
     from .dropout import Dropout as Dropout
@@ -60,10 +61,12 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .masked_lm_head import MaskedLMHead as MaskedLMHead
     from .mlp import MLP as MLP
     from .moe import MoE as MoE
+    from .native_resolution_encoder import NativeResolutionEncoder as NativeResolutionEncoder
     from .parallel_block import ParallelBlock as ParallelBlock
     from .parallel_sum import ParallelSum as ParallelSum
     from .patch_embedding import PatchEmbedding as PatchEmbedding
     from .patch_features import PatchFeatures as PatchFeatures
+    from .patch_merger import PatchMerger as PatchMerger
     from .per_layer_embedding import PerLayerEmbedding as PerLayerEmbedding
     from .per_layer_input import PerLayerInput as PerLayerInput
     from .pooled_image_encoder import PooledImageEncoder as PooledImageEncoder

@@ -28,6 +28,7 @@ class RotaryPositions(Component):
     width: Expr = D  # of the rotated part: the whole head or its first elements; the rest is unchanged
     keys: bool = True  # whether keys rotate, too
     tokens: Expr = S  # the last tokens, which rotate: all, or those after a prefix without positions
+    whole: bool = False  # whether these are whole heads of all tokens, if their numbers do not show it
 
     @property
     def angles(self) -> str:
@@ -46,8 +47,10 @@ class RotaryPositions(Component):
         what = "Queries and keys" if self.keys else "Queries"
         turned = f"{what} are rotated by their positions, Su et al. 2021 [su2021], eq. 34."
         part = f" Only the first {text(self.width)} elements rotate, Black et al. 2022 [black2022], section 2.1.1."
-        turned = turned if self.width in (D, D_enc, E / A) else turned + part  # the whole head
-        return turned if self.tokens == S else f"{turned} Only the last {text(self.tokens)} tokens rotate."
+        turned = turned if self.whole or self.width in (D, D_enc, E / A) else turned + part  # the whole head
+        return (
+            turned if self.whole or self.tokens == S else f"{turned} Only the last {text(self.tokens)} tokens rotate."
+        )
 
     def forward(self, ops: Operations, q: Tensor, *others: Tensor) -> Any:
         *keys, angles = others

@@ -46,10 +46,13 @@ from ..ledger.facts import (
     GROUPED,
     INTERPOLATED,
     JOINED_STREAMS,
+    LISTED,
     MAGNITUDE,
     OTHER_STREAMS,
     OVERLAPPING,
+    PLACED,
     POOLED,
+    RESAMPLED,
     REST,
     REUSED_KEYS,
     REUSED_VALUES,
@@ -327,7 +330,7 @@ class _Computing:
 
         If each layer has its own part of it, the name has the index of the layer.
         """
-        shown, own = self._shown(x), len(x.shape) < len(x.root.shape)
+        shown, own = self._shown(x), _is_part(x)
         if shown == _ANGLES and id(x.root) not in self.named:  # two stacks may have different angles
             self.named[id(x.root)] = shown = self._fresh(_ANGLES.letter)
         if not isinstance(shown, TensorName):
@@ -388,7 +391,7 @@ class _Computing:
             name = self._fresh(*self._called(x))
             self.named[id(x)] = name = self._of_each_expert(name) if self._by_expert(x) else name
             uses = self.uses[id(x)]
-            shape = uses[0][2].shape if len({use[2].shape for use in uses}) == 1 else x.shape
+            shape = _whole(uses[0][2]).shape if len({use[2].shape for use in uses}) == 1 else x.shape
             shape = x.shape if self._slides(uses[0][0]) or _apart(uses[0][0], uses[0][2]) else shape
             self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
             return
@@ -487,7 +490,9 @@ class _Computing:
 
     def _wanted(self, x: Tensor) -> str:
         if table := _looked_up(x, self.scope):
-            return _TABLES[table]
+            return "j" if _several(x, self.scope) else _TABLES[table]
+        if any(_apart(item, view) or _whole(view) is not view for item, _, view in self.uses.get(id(x), [])):
+            return "ε"
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
         known = {FIRST_VALUES: "ν", REUSED_KEYS: "k", REUSED_VALUES: "v"}
@@ -609,6 +614,10 @@ class _Computing:
                 if layers is None or not isinstance(first, TensorName):
                     raise _UnknownError
                 return replace(first, index=tree(layers.count - entry.skipped))
+            case OperationKind.SELECT if entry.function == LISTED:
+                return Applied("listed", (first,))
+            case OperationKind.SELECT if entry.function == PLACED:
+                return Applied("images", (first,))
             case OperationKind.SELECT if entry.function in (STREAM, OTHER_STREAMS):
                 return Applied("first" if entry.function == STREAM else "others", (first,), Word("stream"))
             case OperationKind.SELECT if entry.function in ENDS:
@@ -624,6 +633,8 @@ class _Computing:
                 return Applied("collapse", (first, *rest))
             case OperationKind.COMBINE if entry.function == SUMMED:
                 return Applied("sum", (first,))
+            case OperationKind.COMBINE if entry.function == RESAMPLED:
+                return Applied("interpolate", (first,))
             case OperationKind.COMBINE if entry.function == MAGNITUDE:
                 return Applied("magnitude", (first,))
             case OperationKind.COMBINE if entry.function == AVERAGED:
@@ -744,7 +755,19 @@ class _Computing:
 
 def _apart(item: Item, view: Tensor) -> bool:
     """Return True if each of several layers reads its own part of a tensor."""
-    return isinstance(item, Scope) and item.loop is not None and len(view.shape) < len(view.root.shape)
+    return isinstance(item, Scope) and item.loop is not None and _is_part(view)
+
+
+def _is_part(view: Tensor) -> bool:
+    """Return True if a view has fewer axes than the tensor, so that each of several layers reads its own part."""
+    return len(view.shape) < len(view.root.shape) or _whole(view) is not view
+
+
+def _whole(view: Tensor) -> Tensor:
+    """Return a view, or the view that has one part for each of several layers inside a part, given one of these."""
+    base = view.base
+    own = base is not None and base.base is not None and view.name != base.name and len(view.shape) < len(base.shape)
+    return base if own and base is not None else view
 
 
 def _decay(entry: Entry, step: Tree) -> tuple[Tree, Tree, tuple[Tree, ...]]:
@@ -798,6 +821,12 @@ def _looked_up(x: Tensor, scope: Scope) -> str:
     """Return the kind of table that an input is an index into, or an empty string."""
     found = (each for each in entries_of(scope) if each.kind is OperationKind.LOOKUP and each.inputs[0].root is x)
     return next((each.function for each in found if each.function in _TABLES), "")
+
+
+def _several(x: Tensor, scope: Scope) -> bool:
+    """Return whether an input is an index of several rows for each position, whose mean is used."""
+    means = [each.inputs[0].root for each in entries_of(scope) if each.function == RESAMPLED]
+    return any(each.output.root in means and each.inputs[0].root is x for each in entries_of(scope))
 
 
 def _activated(name: str, x: Tree, *stored: Tree) -> Tree:

@@ -163,6 +163,7 @@ ROWS = (
     LegendEntry("w", TensorName("w"), ["a weight vector"]),
     LegendEntry("t", _T, ["the token ids, each an index into the vocabulary"]),
     LegendEntry("i", TensorName("i"), ["the positions, starting at 0"]),
+    LegendEntry("j", TensorName("j"), ["the four rows of a square table of positions that are nearest to each patch"]),
     LegendEntry("s", TensorName("s"), ["the segment ids of the tokens"]),
     LegendEntry("c", TensorName("c"), ["the class ids, each an index into a table"]),
     LegendEntry("d", TensorName("d"), ["for each query and key, the table row of their distance"]),
@@ -181,6 +182,7 @@ ROWS = (
     LegendEntry("ν", TensorName("ν"), ["the values ", Math(TensorName("v")), " of the first layer"]),
     LegendEntry("k", TensorName("k"), ["the keys of an earlier layer with the same window"]),
     LegendEntry("v", TensorName("v"), ["the values of an earlier layer with the same window"]),
+    LegendEntry("ε", TensorName("ε"), ["an input of which each layer reads its own part"]),
     LegendEntry("ε_n", _at("ε", _N), ["the part of ", Math(TensorName("ε")), " that belongs to layer ", Math(_N)]),
     LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
     LegendEntry("τ", TensorName("τ"), ["a factor for each query, which grows with the logarithm of its position"]),
@@ -360,7 +362,11 @@ ROWS = (
     LegendEntry(
         "copies", _word("copies", _X, below=_N), [Math(_N), " copies of each token, one for each residual stream"]
     ),
-    LegendEntry("row", _word("row"), ["the residual streams of each token side by side"]),
+    LegendEntry(
+        "row",
+        _word("row"),
+        ["the rows of each token side by side: its residual streams, or the patches of its square of an image"],
+    ),
     LegendEntry(
         "collapse",
         _word("collapse", _X, _W),
@@ -414,6 +420,17 @@ ROWS = (
     ),
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
     LegendEntry("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
+    LegendEntry(
+        "listed",
+        _word("listed"),
+        ["the outputs of the layers that the config lists; each copy of a part reads one of them"],
+    ),
+    LegendEntry("images", _word("images"), ["the tokens of the images in the sequences, in order"]),
+    LegendEntry(
+        "interpolate",
+        _word("interpolate"),
+        ["the mean of four rows for each patch, with the weights of a bilinear interpolation"],
+    ),
     LegendEntry("pool", _word("pool"), ["the mean of each square of neighbouring patches of an image"]),
     LegendEntry(
         "lerp",

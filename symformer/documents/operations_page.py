@@ -143,6 +143,10 @@ EXAMPLES: Mapping[str, Example] = {
         "x[B,S+S_enc,E] -> y[B,S,E]", lambda ops, x: ops.part_of_sequence("tokens", x, S, "last")
     ),
     "earlier": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.earlier("features", x, ONE)),
+    "listed": Example("x[B,S,E] -> y[B,S,E]", lambda ops, x: ops.listed("features", x)),
+    "image_tokens": Example(
+        "x[B,S,E], y[B_vis,S_enc,E] -> z[B_vis,S_enc,E]", lambda ops, x, y: ops.image_tokens("image_tokens", x, y)
+    ),
     "scatter": Example("x[B,S,E], y[B_vis,S_enc,E] -> z[B,S,E]", lambda ops, x, y: ops.scatter("image_tokens", x, y)),
     "gather": Example("s[B,A,S,2*P_rel] -> y[B,A,S,S]", lambda ops, s: ops.gather("by_distance", s, S)),
     "pairwise_products": Example(
@@ -151,6 +155,7 @@ EXAMPLES: Mapping[str, Example] = {
     "route": Example("x[B,S,X] -> w[B,S,K]", lambda ops, x: ops.route("top_k", x, K)),
     "combine": Example("x[B,S,K,E], w[B,S,K] -> y[B,S,E]", lambda ops, x, w: ops.combine("sum", x, w)),
     "pool": Example("x[B,S,E] -> y[B,Z_pool**2,E]", lambda ops, x: ops.pool("avg_pool", x, Z_pool**2)),
+    "resample": Example("x[S,4,E] -> y[S,E]", lambda ops, x: ops.resample("interpolated", x)),
     "sum_rows": Example("x[B,A,S,D] -> y[B,A,S,1]", lambda ops, x: ops.sum_rows("sum", x)),
     "scan": Example(
         "x[B,A_ssm,S,D_ssm], step[B,S,A_ssm], write[B,G_ssm,S,N_state], read[B,G_ssm,S,N_state] -> y[B,A_ssm,S,D_ssm]",

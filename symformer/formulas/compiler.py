@@ -11,7 +11,7 @@ from sympy import Add, Expr, Integer, Max, Min, Mul, Pow, Rational, Symbol, ceil
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import OptionError
 from ..language.notation.text import text
-from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
+from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes, NotMultiple
 from .compiled_formula import Compiled
 from .program import CALL, Definition, Polynomial, Program, ProgramCondition, RationalFunction, Test, times, together
 
@@ -161,6 +161,8 @@ class _Writer:
                 left = divisor.above * dividend.denominator
                 right = dividend.above * divisor.denominator
                 tests = [Test("divides", left, right)]
+            case NotMultiple(divisor=small, dividend=large):
+                tests = [self.test("is not", read(small * floor(large / small)), read(large))]
             case AtMost(low=low, high=high):
                 tests = [self.test("at most", read(low), read(high))]
             case Equals(size=size, value=value):

@@ -88,6 +88,7 @@ _TABLE = (
     ),
     Letter("L_dual", "layers with a second attention", "layers", ("dual_attention_layers",)),
     Letter("L_vis", "layers of the vision transformer", "layers"),
+    Letter("L_deep", "layers of the vision transformer whose outputs are also used", "layers"),
     Letter("L_local", "layers with local attention", "layers", ("layer_types",)),
     Letter("L_global", "layers with global attention", "layers", ("layer_types",)),
     Letter("L_loc_enc", "layers of the encoder with local attention", "layers"),
@@ -144,6 +145,7 @@ _TABLE = (
     Letter("V_type", "token types (segments)", "rows", ("type_vocab_size",)),
     Letter("P", "learned positions", "rows", ("max_position_embeddings", "n_positions", "n_ctx")),
     Letter("P_enc", "positions of the encoder", "rows", ("max_source_positions",)),
+    Letter("P_vis", "learned positions of the vision transformer", "rows"),
     Letter("P_rel", "relative position buckets", "rows", ("relative_attention_num_buckets",), growth=0),
     Letter("N_mel", "mel frequency bins", "elements", ("num_mel_bins",), growth=0),
     Letter("E_wave", "channels of the convolutions over the sound wave", "elements"),
@@ -219,6 +221,8 @@ _TABLE = (
     Letter("D_shared", "head dimensions of keys that all heads share", "elements", growth=0),
     Letter("Z", "image side length", "pixels", ("image_size",), growth=0),
     Letter("Z_patch", "patch side length", "pixels", ("patch_size",), growth=0),
+    Letter("J_merge", "patches per side of a square that becomes one token", "patches", growth=0),
+    Letter("T_patch", "frames per patch", "frames", growth=0),
     Letter("Z_win", "tokens per side of a window of an image", "tokens", growth=0),
     Letter("Z_pool", "tokens per side of an image, after pooling", "tokens", growth=0),
     Letter("N_class", "classes", "classes", ("num_labels",)),
@@ -284,9 +288,9 @@ L_lin, L_lin_x, A_lin, D_lin, D_shared = (SYMBOLS[name] for name in ("L_lin", "L
 A_k_lin, A_v_lin, D_k_lin, D_v_lin = (SYMBOLS[name] for name in ("A_k_lin", "A_v_lin", "D_k_lin", "D_v_lin"))
 H_ssm, A_ssm, G_ssm, D_ssm = (SYMBOLS[name] for name in ("H_ssm", "A_ssm", "G_ssm", "D_ssm"))
 N_state, R_dt, C_chunk, K_conv = (SYMBOLS[name] for name in ("N_state", "R_dt", "C_chunk", "K_conv"))
-V, V_type, P, P_enc, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_rel"))
+V, V_type, P, P_enc, P_vis, P_rel = (SYMBOLS[name] for name in ("V", "V_type", "P", "P_enc", "P_vis", "P_rel"))
 Z, Z_patch, Z_pool, N_chan = (SYMBOLS[name] for name in ("Z", "Z_patch", "Z_pool", "N_chan"))
-Z_win = SYMBOLS["Z_win"]
+Z_win, J_merge, T_patch = (SYMBOLS[name] for name in ("Z_win", "J_merge", "T_patch"))
 E_wave, K_near, G_near = (SYMBOLS[name] for name in ("E_wave", "K_near", "G_near"))
 N_out, N_class = SYMBOLS["N_out"], SYMBOLS["N_class"]
 N_group, N_mel, N_reg = (SYMBOLS[name] for name in ("N_group", "N_mel", "N_reg"))
@@ -294,8 +298,8 @@ E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", 
 M_shared = SYMBOLS["M_shared"]
 L_double, L_single, L_dual = (SYMBOLS[name] for name in ("L_double", "L_single", "L_dual"))
 E_joint, E_pool = SYMBOLS["E_joint"], SYMBOLS["E_pool"]
-B_vis, L_vis, E_vis, E_proj, H_vis, A_vis = (
-    SYMBOLS[name] for name in ("B_vis", "L_vis", "E_vis", "E_proj", "H_vis", "A_vis")
+B_vis, L_vis, L_deep, E_vis, E_proj, H_vis, A_vis = (
+    SYMBOLS[name] for name in ("B_vis", "L_vis", "L_deep", "E_vis", "E_proj", "H_vis", "A_vis")
 )
 A, G, D, R, H_adapter, W = (SYMBOLS[name] for name in ("A", "G", "D", "R", "H_adapter", "W"))
 G_global, D_global = SYMBOLS["G_global"], SYMBOLS["D_global"]

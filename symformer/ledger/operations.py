@@ -30,11 +30,14 @@ from .facts import (
     INDEXED,
     INTERPOLATED,
     JOINED_STREAMS,
+    LISTED,
     MAGNITUDE,
     ONE,
     OTHER_STREAMS,
     OVERLAPPING,
+    PLACED,
     POOLED,
+    RESAMPLED,
     REST,
     ROTARY,
     ROW,
@@ -512,7 +515,7 @@ class Operations:
         return self._write(OperationKind.JOIN, name, (x,), (batch, length, count, width), function=COPIES)
 
     def join_streams(self, name: str, x: Tensor) -> Tensor:
-        """x[B,S,N,E] -> y[B,S,N·E]: the streams of each token side by side."""
+        """x[B,S,N,E] -> y[B,S,N·E]: the rows of each token side by side, such as residual streams."""
         batch, length, streams, width = x.shape
         return self._write(OperationKind.JOIN, name, (x,), (batch, length, streams * width), function=ROW)
 
@@ -556,6 +559,15 @@ class Operations:
     def earlier(self, name: str, x: Tensor, layers: Expr) -> Tensor:
         """x[B,S,E] -> y[B,S,E]: the output of an earlier layer, given that of the last; ``layers`` are between them."""
         return self._write(OperationKind.SELECT, name, (x,), x.shape, function=EARLIER, skipped=layers)
+
+    def listed(self, name: str, x: Tensor) -> Tensor:
+        """x[B,S,E] -> y[B,S,E]: the outputs of the layers that a list names, one of which each copy of a part reads."""
+        return self._write(OperationKind.SELECT, name, (x,), x.shape, function=LISTED)
+
+    def image_tokens(self, name: str, x: Tensor, y: Tensor) -> Tensor:
+        """x[B,S,E], y[B_vis,n,E] -> z[B_vis,n,E]: the rows of x that rows of y belong to, such as images."""
+        self._same(self._path(name), "the widths of the tokens", x.shape[2:], y.shape[2:])
+        return self._write(OperationKind.SELECT, name, (x, y), y.shape, function=PLACED)
 
     def scatter(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """x[B,S,E], y[B_vis,n,E] -> z[B,S,E]: the rows of y, such as the tokens of images, replace rows of x."""
@@ -618,6 +630,10 @@ class Operations:
     def pool(self, name: str, x: Tensor, length: Expr) -> Tensor:
         """x[B,S,E] -> y[B,length,E]: the mean of each square of neighbouring positions, which form a square image."""
         return self._write(OperationKind.COMBINE, name, (x,), (x.shape[0], length, x.width), function=POOLED)
+
+    def resample(self, name: str, x: Tensor) -> Tensor:
+        """x[…, 4, E] -> y[…, E]: the mean of the rows of the nearest positions, weighted by their distance."""
+        return self._write(OperationKind.COMBINE, name, (x,), (*x.shape[:-2], x.width), function=RESAMPLED)
 
     def sum_rows(self, name: str, x: Tensor) -> Tensor:
         """x[…, E] -> y[…, 1]: the sum over the last axis."""
@@ -886,6 +902,7 @@ class Operations:
             facts = {name: getattr(like, name) for name in MASKED} | facts
         pairs = {} if kind is OperationKind.MIX else {name: facts[name] for name in MASKED if name in facts}
         encoded = all(x.encoded for x in inputs) if inputs else given(path, shape).encoded
+        encoded |= facts.get("function") == PLACED  # the tokens of images are known before the first new token
         output = Tensor(path, shape, None, grad, encoded=encoded, **pairs)
         self._scopes[-1].items.append(Entry(kind, path, inputs, output, **facts))
         return output

@@ -208,7 +208,7 @@ class Model(Immutable, Shown):
     def _in_own_format(self, question: Quantity, given: Mapping[str, str]) -> dict[str, str]:
         """Return the conventions with the format of its published weights, unless a format is given."""
         own = self.provenance.weights
-        return {"weights": own, **given} if own and "weights" in question.choices else dict(given)
+        return {"weights": own, **given} if own and question.takes_own_format(self.component) else dict(given)
 
     def _check_format(self, question: Quantity, conventions: Mapping[str, str]) -> None:
         scheme = self.provenance.quantized

@@ -77,6 +77,7 @@ _FORMATS = (
 )
 CACHE_FORMATS: Mapping[str, CacheFormat] = MappingProxyType({each.name: each for each in _FORMATS})
 CACHE_MEANINGS: Mapping[str, str] = MappingProxyType({each.name: each.meaning for each in _FORMATS})
+UNUSUAL_CACHES = frozenset(CACHE_FORMATS) - frozenset(ELEMENTS)
 PAGES: Mapping[str, str] = MappingProxyType(
     {
         "off": "the cache has exactly C tokens",

@@ -24,6 +24,7 @@ from ..ledger.facts import (
     MATCHING,
     MULTIPLYING,
     POOLED,
+    RESAMPLED,
     ROUTING,
     STREAMS,
     SUMMED,
@@ -85,6 +86,7 @@ LIFTED = Count(1, "a sum for each element of y in x * (1 + y)")
 NORMED = Count(4, "square, sum, division by the root, product, for each element of a normalized weight")
 INTERPOLATION = Count(3, "x + w * (y - x): difference, product, sum")
 MEAN = Count(1, "a sum for each element of a mean of positions, and a division for each mean")
+RESAMPLE = Count(1, "a product and a sum for each element of the rows that are averaged, but no sum for the first row")
 STREAMS_MEAN = Count(1, "a sum for each element of a mean of residual streams, and a division for each mean")
 MAGNITUDES = Count(2, "square, sum, for each element of a row whose magnitude is computed")
 ROW = Count(1, "a sum for each element of a row")
@@ -105,6 +107,7 @@ def printed_table() -> list[tuple[str, Count]]:
         ("weight norm", NORMED),
         ("interpolation", INTERPOLATION),
         ("mean", MEAN),
+        ("weighted mean", RESAMPLE),
         ("mean of streams", STREAMS_MEAN),
         ("magnitude", MAGNITUDES),
         ("sum of a row", ROW),
@@ -298,6 +301,11 @@ def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         raise RuleError(f"{entry.path}: count=all does not support the weights of residual streams")
     if entry.function == SUMMED:
         return (_times(entry, "", ROW.flops, entry.inputs[0].shape),)
+    if entry.function == RESAMPLED:
+        return (
+            _times(entry, " (products)", RESAMPLE.flops, entry.inputs[0].shape),
+            _times(entry, " (sums)", RESAMPLE.flops * (int(entry.inputs[0].shape[-2]) - 1), entry.output.shape),
+        )
     if entry.function == MAGNITUDE:
         return (_times(entry, "", MAGNITUDES.flops, entry.inputs[0].shape),)
     if entry.function not in (POOLED, AVERAGED):

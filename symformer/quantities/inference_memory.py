@@ -10,7 +10,7 @@ from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import ATTENDING, CARRYING, COMPRESSING, STORING, WEIGHTLESS, Entry, Ledger, OperationKind
-from .cache_formats import CACHE_FORMATS, CACHE_MEANINGS, PAGES
+from .cache_formats import CACHE_FORMATS, CACHE_MEANINGS, PAGES, UNUSUAL_CACHES
 from .cache_rules import (
     COMPRESSED_BYTES,
     CONVOLUTION_BYTES,
@@ -39,7 +39,7 @@ from .cache_rules import (
 from .contractions import applies_general_delta_rule
 from .quantity import Convention, Conventions, counts_nothing, refuse_observed, rows, tally
 from .stored_format import InFormat
-from .weight_formats import MEANINGS
+from .weight_formats import MEANINGS, UNUSUAL
 
 
 def logits(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -104,9 +104,9 @@ QUANTITY = InferenceMemory(
     },
     ("tensor", "factors"),
     {
-        "weights": Convention(MEANINGS),
-        "cache": Convention(CACHE_MEANINGS),
-        "block": Convention(PAGES, hidden_by_default=True),
+        "weights": Convention(MEANINGS, unusual=UNUSUAL),
+        "cache": Convention(CACHE_MEANINGS, unusual=UNUSUAL_CACHES),
+        "block": Convention(PAGES, hidden_by_default=True, unusual=PAGES),
         "window": WINDOW,
         "latent": LATENT,
         "logits": Convention({"fp32": "4 bytes per element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import ATTENDING, CARRYING, COMPRESSING, STATE, STORING, WEIGHTLESS, Entry, OperationKind
-from .cache_formats import CACHE_FORMATS, CACHE_MEANINGS, PAGES
+from .cache_formats import CACHE_FORMATS, CACHE_MEANINGS, PAGES, UNUSUAL_CACHES
 from .cache_rules import (
     COMPRESSED_BYTES,
     CONVOLUTION_BYTES,
@@ -86,8 +86,8 @@ QUANTITY = Cached(
     },
     ("tensor", "factors"),
     {
-        "dtype": Convention(CACHE_MEANINGS),
-        "block": Convention(PAGES, hidden_by_default=True),
+        "dtype": Convention(CACHE_MEANINGS, unusual=UNUSUAL_CACHES),
+        "block": Convention(PAGES, hidden_by_default=True, unusual=PAGES),
         "tokens": Convention(
             {"all": "all C tokens in the cache", "one": "one additional token, before any window is full"},
             lambda entry: entry.kind in ATTENDING,

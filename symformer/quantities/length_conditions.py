@@ -36,7 +36,7 @@ def length_conditions(ledger: Ledger, letters: set[Symbol], after: int) -> tuple
     for _, entry in ledger:
         if entry.kind is OperationKind.LOOKUP and entry.function == "positions":
             read, rows = entry.inputs[0].shape[-1], (*entry.weights, *entry.shared)[0].shape[0] - entry.skipped
-            own = [read] if read.free_symbols <= letters else []
+            own = [read] if read.free_symbols and read.free_symbols <= letters else []  # no number of nearest rows
             found |= {(end, rows): None for end in (own if entry.output.encoded else ends) if end != rows}
     placed = [entry.inputs for _, entry in ledger if entry.function == SCATTERED]
     images = [(y.shape[0] * y.shape[1], x.shape[0] * x.shape[1]) for x, y in placed]

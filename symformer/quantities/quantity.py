@@ -6,7 +6,7 @@ error with the reason. Constructing a quantity whose table lacks a kind is an er
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar, cast
 
@@ -104,12 +104,20 @@ class Convention:
         Whether an operation is affected. The default value is reported only for models with an affected operation.
     hidden_by_default : bool
         Whether the default value is never reported.
+    unusual : Collection[str]
+        Values that nothing tries unless they are given: so many formats would match a printed number by chance.
 
     """
 
     meanings: Mapping[str, str]
     applies_to: Callable[[Entry], bool] = lambda entry: True
     hidden_by_default: bool = False
+    unusual: Collection[str] = ()
+
+    @property
+    def usual(self) -> list[str]:
+        """The values that are compared with each other."""
+        return [value for value in self.meanings if value not in self.unusual]
 
     @property
     def default(self) -> str:
@@ -219,7 +227,10 @@ class Quantity:
                 raise UnknownNameError(f"convention of {self.measure.name}", name, known)
             if value not in known[name].meanings:
                 choices = list(known[name].meanings)
-                remedy = choose(value, choices, f"choose from {', '.join(choices)}")
+                families = dict.fromkeys(
+                    f"{prefix}:TYPE" if kind else prefix for prefix, _, kind in map(_parts, choices)
+                )
+                remedy = choose(value, choices, f"choose from {', '.join(families)}")
                 raise OptionError(f"{name}={value} is not supported by {self.measure.name}; {remedy}")
         chosen = {name: given.get(name, convention.default) for name, convention in known.items()}
         return {
@@ -303,6 +314,10 @@ class Quantity:
         """Return the values of sizes of the run that the conventions introduce and that the model need not set."""
         return {}
 
+    def takes_own_format(self, part: Countable) -> bool:
+        """Return whether the weights count in the format in which the model is published, unless one is given."""
+        return False
+
     def measure_under(self, conventions: Conventions) -> Measure:
         """Return the measure of a formula under these conventions."""
         return self.measure
@@ -379,6 +394,10 @@ class Quantity:
     noted = Alias("notes_for")
     defining = Alias("defining_sizes")
     checked = Alias("checked_by")
+
+
+def _parts(value: str) -> tuple[str, str, str]:
+    return value.partition(":")
 
 
 def _crosses(entry: Entry) -> bool:

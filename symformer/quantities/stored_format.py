@@ -9,10 +9,13 @@ from typing import Self
 from sympy import Symbol
 
 from ..formulas.formula import SizeSource
+from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.facts import Ledger
+from ..ledger.placement import WHOLE, Placement
 from .quantity import Conventions, Countable, Quantity
 from .weight_formats import StoredWeights, defaults, stored_weights
+from .weight_formats.gguf import PREFIX
 
 WEIGHTS = "weights"  # the convention that names the format
 
@@ -39,8 +42,15 @@ class InFormat(Quantity):
             return self
         return replace(self, numbers=source.known, rope=source.rope)
 
+    def takes_own_format(self, part: Countable) -> bool:
+        """Return whether the weights count in the format in which the model is published, unless one is given."""
+        return True
+
     def stored(self, ledger: Ledger, conventions: Conventions) -> StoredWeights:
         """Return the bytes of the weights of every entry."""
+        if conventions[WEIGHTS].startswith(PREFIX) and Placement.of(conventions) != WHOLE:
+            form = f"{WEIGHTS}={conventions[WEIGHTS]}"
+            raise RuleError(f"{form} is not supported per rank, because llama.cpp divides models in another way")
         return stored_weights(ledger, conventions[WEIGHTS], self.numbers, self.rope)
 
     def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:

@@ -21,6 +21,7 @@ from ..ledger.facts import (
     MULTIPLYING,
     POINTWISE,
     POOLED,
+    RESAMPLED,
     ROUTING,
     ROW,
     SCATTERED,
@@ -110,7 +111,7 @@ def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     if entry.function == JOINED_STREAMS:
         raise RuleError(f"{entry.path}: residual streams, whose operations a kernel may fuse, are not supported")
     if entry.function in (COPIES, ROW):
-        raise RuleError(f"{entry.path}: the residual streams of a token are not supported")
+        raise RuleError(f"{entry.path}: several rows of a token, such as residual streams, are not supported")
     if entry.function != "tokens":
         raise RuleError(f"{entry.path}: concatenating two tensors, as latent attention does, is not supported")
     return whole(entry, conventions)
@@ -205,6 +206,8 @@ def combine(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Raise RuleError for the outputs of experts, a mean of positions or streams, and the sum or magnitude of a row."""
     if entry.function == SUMMED:
         raise RuleError(f"{entry.path}: the sum of a row is not supported")
+    if entry.function == RESAMPLED:
+        raise RuleError(f"{entry.path}: the mean of rows of a table is not supported")
     if entry.function in (AVERAGED, MAGNITUDE):
         raise RuleError(f"{entry.path}: residual streams, whose operations a kernel may fuse, are not supported")
     if entry.function == POOLED:

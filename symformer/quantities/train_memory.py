@@ -29,7 +29,7 @@ from .quantity import (
 )
 from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions
 from .stored_format import WEIGHTS, InFormat
-from .weight_formats import ELEMENT_BYTES, MEANINGS, StoredWeights
+from .weight_formats import ELEMENT_BYTES, MEANINGS, UNUSUAL, StoredWeights
 
 BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements per scale; elements of the smallest quantized weight
 STEP = Integer(4)  # bytes of torch's step counter, one per weight
@@ -157,6 +157,10 @@ class TrainMemory(InFormat):
                 "implementation=none, which excludes activations"
             )
 
+    def takes_own_format(self, part: Countable) -> bool:
+        """Return True for adapters, which are trained over weights in any format."""
+        return is_adapted(part.ledger)
+
     def stored(self, ledger: Ledger, conventions: Conventions) -> StoredWeights:
         """Return the bytes of the frozen weights in their format; none with the dtype of the recipe."""
         if conventions.get(WEIGHTS, OF_RECIPE) == OF_RECIPE:
@@ -221,6 +225,7 @@ QUANTITY = TrainMemory(
                 **{name: f"frozen weights: {meaning}" for name, meaning in MEANINGS.items()},
             },
             hidden_by_default=True,
+            unusual=UNUSUAL,
         ),
         "optimizer": Convention(
             {

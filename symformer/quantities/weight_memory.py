@@ -8,7 +8,7 @@ from ..formulas.account import Line, Measure
 from ..ledger.facts import STORING, WEIGHTLESS, Ledger, OperationKind
 from .quantity import Convention, Conventions, Quantity, counts_nothing, measured, rows, stored, tally
 from .stored_format import InFormat
-from .weight_formats import MEANINGS
+from .weight_formats import MEANINGS, UNUSUAL
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ QUANTITY = WeightMemory(
         OperationKind.OBSERVED: measured("params", stored),
     },
     ("tensor", "factors"),
-    {"weights": Convention(MEANINGS)},
+    {"weights": Convention(MEANINGS, unusual=UNUSUAL)},
     checked_by="torch has no counter for this. The tests compare the bytes of each format with the buffers of the "
     "library that writes it, and with published sizes of checkpoints.",
     by_format="it counts the bytes of the weights",

@@ -109,7 +109,7 @@ class Variants:
         """The options and conventions with few values, at least one of which changes the formula."""
         question, component = find_quantity(self.quantity), self.model.component
         loud = {name: each for name, each in question.conventions.items() if not each.hidden_by_default}
-        named = [(name, tuple(each.meanings), False) for name, each in loud.items()]
+        named = [(name, tuple(each.usual), False) for name, each in loud.items()]
         if not isinstance(component, MeasuredModel | RecognizedModel):
             choices = {name: each for name, each in component.choices().items() if name not in question.choices}
             named += [(name, tuple(map(spell_option, each)), True) for name, each in choices.items()]

@@ -24,7 +24,7 @@ from ..models.model import Model
 from ..quantities import quantities
 from ..quantities import quantity as find_quantity
 from .row_comparison import Mismatch, compare_parts, compare_rows
-from .sampling_plan import SamplingPlan, Side, new_tokens, plan, sides_of
+from .sampling_plan import SamplingPlan, SamplingRegion, Side, new_tokens, plan, sides_of
 from .stored_weights import build, class_path, stored_rows, versions, witness_class
 from .torch_counts import ORACLES, TorchWitness, keeps_cache, returns_last_logits
 
@@ -220,11 +220,16 @@ class CertificationRun:
         """Compare some claims at all their points; return for each the rows that differ at its first mismatch."""
         wrong: dict[Key, list[Mismatch]] = {claim.key: [] for claim in claims}
         points = {claim.key: claim.points(self.planned) for claim in claims}
-        for place in range(len(self.planned.places)):
-            for point in range(max(points.values(), default=0)):
-                left = [claim for claim in claims if not wrong[claim.key] and point < points[claim.key]]
+        for place, region in enumerate(self.planned.places):
+            here = [claim for claim in claims if self.planned.visits(claim.formula, region)]
+            for point in range(max((points[claim.key] for claim in here), default=0)):
+                left = [claim for claim in here if not wrong[claim.key] and point < points[claim.key]]
                 wrong |= self.compare_at(left, self.session(seed, place, point))
         return [(claim, wrong[claim.key]) for claim in claims]
+
+    def places(self, claim: Claim) -> tuple[SamplingRegion, ...]:
+        """Return the places at which a claim is tested."""
+        return tuple(place for place in self.planned.places if self.planned.visits(claim.formula, place))
 
     def session(self, seed: int, place: int, point: int) -> TorchWitness:
         """Return the session of the torch class at one point of a place."""
@@ -251,7 +256,7 @@ class CertificationRun:
             author=component.witness.author if module.startswith("symformer") else "",
             versions=versions(component),
             compared=_said(self.model, claim),
-            depths=tuple(spelt for place in self.planned.places for spelt in place.spell(formula)),
+            depths=tuple(spelt for place in self.places(claim) for spelt in place.spell(formula)),
             points=points,
             degree=self.planned.degrees[formula.digest],
             largest=self.planned.largest,
@@ -267,6 +272,8 @@ def checks(model: Model) -> list[CertificationRun]:
     component = model.component
     assert isinstance(component, Architecture)
     # Relations of a model (H = 4E) are dropped: a formula that holds for every H also holds for that one.
+    # Torch counts the weights before quantization.
+    model = replace(model, provenance=replace(model.provenance, weights=""))
     general = replace(model, relations={}, numbers={})
     drawn = (each for each in general.constraints if isinstance(each, Divides | AtMost))
     conditions = (*drawn, *component.witness.conditions)

@@ -198,6 +198,32 @@ def caller_of_factory(
     return calls, lambda run: takes
 
 
+def encoded_images(model: Any, pixels: torch.Tensor) -> dict[str, Any]:
+    """Return square images as a model reads them that expects patches and a grid for each image: already encoded.
+
+    The class computes indices from the grids, for which they need values, so they are given here. On meta it cannot
+    select the tokens of images either, so the features for them replace the tokens instead of being added to them.
+    """
+    whole = getattr(model, "model", model)
+    vision, language, config = whole.visual, whole.language_model, model.config.vision_config
+    images, side = pixels.shape[0], pixels.shape[-1] // config.patch_size
+    patches, tokens = side**2, side**2 // config.spatial_merge_size**2
+    device = pixels.device
+    found = vision(
+        pixels.reshape(images * patches, -1),
+        grid_thw=torch.tensor([[1, side, side]] * images, device="cpu"),
+        cu_seqlens=torch.arange(images + 1, device="cpu") * patches,
+        max_seqlen=patches,
+        position_ids=torch.zeros(images * patches, 2, dtype=torch.long, device=device),
+        interp_indices=torch.zeros(images * patches, 4, dtype=torch.long, device=device),
+        interp_weights=torch.zeros(images * patches, 4, dtype=pixels.dtype, device=device),
+    )
+    found.pooler_output = found.pooler_output.split(tokens)
+    found.deepstack_features = [each.split(tokens) for each in found.deepstack_features]
+    language._deepstack_process = lambda x, mask, features: x.masked_scatter(mask[..., None], features)
+    return {"mm_encoder_outputs": {"image": found}}
+
+
 @contextmanager
 def without_placeholder_checks(model: nn.Module) -> Iterator[None]:
     """Skip the check that the number of image tokens matches the images: it needs values, which meta lacks."""

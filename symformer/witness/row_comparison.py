@@ -15,7 +15,8 @@ from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
-from ..ledger.facts import CARRYING, ROTARY, Entry
+from ..language.symbols import B_vis
+from ..ledger.facts import ATTENDING, CARRYING, ROTARY, Entry
 from ..models.model import Model
 from .stored_weights import StoredWeight, with_stars
 from .torch_counts import BACKWARD, FORWARD, TorchCount
@@ -78,6 +79,7 @@ class ComparedPart:
     value: int
     times: Fraction
     loops: bool = False  # True if torch may run it token by token
+    images: int = 1  # the number of images, if torch may run it image by image
 
 
 def compare_parts(formula: Formula, numbers: Numbers, found: TorchCount, added: bool = False) -> list[Mismatch]:
@@ -128,8 +130,12 @@ def _parts(formula: Formula, numbers: Numbers) -> list[ComparedPart]:
             if value and share:
                 label, phase = term.label.removeprefix(line.path), BACKWARD if term.gradient else FORWARD
                 loops = line.entry is not None and line.entry.kind in CARRYING
+                apart = line.entry is not None and line.entry.kind in ATTENDING and B_vis in term.factors
+                images = numbers[B_vis] if apart else 1
                 found.append(
-                    ComparedPart(line.path, term.label, phase, (_source(line.entry), label), value, share, loops)
+                    ComparedPart(
+                        line.path, term.label, phase, (_source(line.entry), label), value, share, loops, images
+                    )
                 )
     return found
 
@@ -163,12 +169,16 @@ def _sums(
 def _collections(
     key: Key, ours: list[ComparedPart], theirs: Mapping[int, int], numbers: Numbers, names: Mapping[int, str]
 ) -> list[Mismatch]:
-    """Compare values and their numbers of occurrences, with joint products separate or merged, as torch may do."""
+    """Compare values and their numbers of occurrences, with joint products separate or merged, as torch may do.
+
+    The attention of several images is compared as one product, or as one for each image.
+    """
     joined: dict[tuple[int, str], list[ComparedPart]] = defaultdict(list)
     for part in ours:
         joined[part.joins].append(part)
     as_one = [_one(parts) for parts in joined.values()]
-    if any(_tally(parts) == theirs for parts in (ours, as_one)):
+    each = [replace(part, value=part.value // part.images, times=part.times * part.images) for part in ours]
+    if any(_tally(parts) == theirs for parts in (ours, as_one, each)):
         return []
     left = {value: Fraction(times) for value, times in theirs.items()}
     differences, unmatched = [], []

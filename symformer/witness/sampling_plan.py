@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 from sympy import Add, Expr, Integer, Min, Mul, Poly, Symbol, cancel, ceiling, expand, floor, fraction, together
 
@@ -19,7 +19,7 @@ from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Divides, Numbers, Relations, evaluate_relation
-from ..language.symbols import C, N_new, P, S, print_order
+from ..language.symbols import B_vis, C, J_merge, N_new, P, S, print_order
 from ..ledger.facts import CARRYING, JOINED_STREAMS, ONE, POOLED, WINDOWS, Entry, OperationKind
 from ..models.model import Model
 
@@ -30,6 +30,9 @@ _LARGEST = 2**20
 # Sizes that code loops over get a few small values, enough to determine a count, and different from every depth.
 KERNELS = (7, 8, 9)  # kernel sizes of a causal convolution: a count is quadratic in them
 POOLS = (7, 8, 9)  # sides of a pooled image, which divide the side of the image: a count is quadratic in them
+IMAGES = (1, 6)  # images that a class processes one at a time: a count is affine in them
+MERGED = (7, 8, 9, 10, 11)  # sides of merged squares of patches: a count is of degree 4 in them
+CLOSE = Fraction(9, 10)  # a probability of equal sizes from which the closer bound on it is worth its time
 READ = (11, 13)  # tokens of a scan that reads one at a time: a count is affine in them; at least the kernel sizes
 RECURRENT = (11, 13, 16)  # tokens of a recurrence, likewise, next to attention: a count is quadratic in them
 WIDE = (5, 6)  # windows that are at most as wide as READ: a count is affine in them
@@ -76,6 +79,11 @@ class SamplingPlan:
     passes: bool  # True if new tokens are among the sizes
     totals: Relations  # of the depths of models with several kinds of layers
     fewest: int = 1  # least number of tokens to read: a shorter prompt would be padded, and its sample is dropped
+    few: Mapping[Symbol, tuple[int, ...]] = field(default_factory=dict)  # values of sizes of images
+
+    def visits(self, formula: Formula, place: SamplingRegion) -> bool:
+        """Return whether a formula is tested at a place: at no more values of an image size than determine it."""
+        return all(place.depth[size] in few[: _degree_in(formula, size) + 1] for size, few in self.few.items())
 
     def once(self, formula: Formula) -> Fraction:
         """Return the probability that a wrong formula passes at one point by chance."""
@@ -149,6 +157,10 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     needed -= {*fixed}
     groups = _groups(entries)
     looped = _looped(entries, C if C in needed else S)
+    few = {}
+    if isinstance(model.component, Architecture) and model.component.witness.each_image:
+        few = {size: values for size, values in {B_vis: IMAGES, J_merge: MERGED}.items() if size in needed}
+    looped |= few
     for formula in formulas:
         _settled(formula, depths, looped | groups)
     if C in needed:
@@ -172,10 +184,10 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     passes = any(map(new_tokens, formulas))
     constants = len(depths) + len(looped) + len(groups) + max(map(len, shorter)) + len(fixed) + len(NEW) * passes
     apart = max(_apart([degree((size,)) for size in degree.sizes], constants, largest) for degree in degrees_in)
-    fewest = max((max(values) for size, values in looped.items() if size not in (S, C)), default=1)
+    fewest = max((max(values) for size, values in looped.items() if size not in (S, C, *few)), default=1)
     read = [degree((length,)) for degree in degrees_in for length in (S, C) if length in degree.sizes]
-    if apart >= 1:
-        apart = max(apart_in_turn(len(degree.sizes), constants, largest) for degree in degrees_in)
+    if apart >= CLOSE:
+        apart = min(apart, max(apart_in_turn(len(degree.sizes), constants, largest) for degree in degrees_in))
     apart += Fraction((fewest - 1) * max(read, default=0), largest)
     if apart >= 1:
         raise WitnessError(f"{model.target} has too many sizes: samples of up to {largest} cannot keep them different")
@@ -189,7 +201,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     }
     for formula in formulas:
         _separate(formula, {*depths}, ways)
-    first, *deeper = _grid(depths, model.component)
+    first, *deeper = _grid(depths, model.component, conditions)
     always = {size: int(value) for size, value in fixed.items()} | {size: values[0] for size, values in groups.items()}
     # The sizes of groups change the rows of one kind of layer, and depths only their number: both change at once.
     others = [{size: value} for size, values in groups.items() for value in values[1:]]
@@ -209,7 +221,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
         for side, sizes, less in zip(sides, drawn, shorter, strict=True)
         for place in grid_of(looped | less)
     )
-    return SamplingPlan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes, totals, fewest)
+    return SamplingPlan(places, tuple(fresh.values()), largest, 1 - apart, degrees, passes, totals, fewest, few)
 
 
 def _apart(degrees: Sequence[int], constants: int, largest: int) -> Fraction:
@@ -311,6 +323,11 @@ def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol,
         raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three values of it do not determine it")
 
 
+def _degree_in(formula: Formula, size: Symbol) -> int:
+    """Return the degree of a formula in a size, at sizes where its ceilings round nothing."""
+    return max(int(Poly(_unrounded(formula.expanded), size).degree()), 0)
+
+
 def _separate(formula: Formula, depths: set[Symbol], ways: set[Symbol]) -> None:
     """Raise WitnessError if a row, or its number of copies, depends both on depths and on residual streams."""
     for count, line in formula.root.leaves():
@@ -355,7 +372,9 @@ def _without_ceilings(shape: Factors) -> Factors:
     return (cancel(_unrounded(Mul(*shape))),)
 
 
-def _grid(depths: Sequence[Symbol], component: Component) -> tuple[Numbers, ...]:
+def _grid(
+    depths: Sequence[Symbol], component: Component, conditions: Sequence[Divides | AtMost]
+) -> tuple[Numbers, ...]:
     """Return depths that determine a count: two values of each, one depth changed at a time.
 
     All values in a place differ. They are small, since every layer is run, and at least two, so that the first and the
@@ -364,8 +383,20 @@ def _grid(depths: Sequence[Symbol], component: Component) -> tuple[Numbers, ...]
     layers = component.fields.layers if isinstance(component, Architecture) else None
     if layers is not None and (own := layers.tested(depths)):
         return own
-    first = {name: 2 + place for place, name in enumerate(depths)}
-    return (first, *({**first, name: 2 + len(depths)} for name in depths))
+    bounds = [each for each in conditions if isinstance(each, AtMost) and each.symbols <= {*depths}]
+    for values in permutations(range(2, 3 + len(depths)), len(depths)):
+        first = dict(zip(depths, values, strict=True))
+        free = [each for each in range(2, 3 + 2 * len(depths)) if each not in values]
+        others = [[{**first, name: each} for each in free] for name in depths]
+        kept = [next((each for each in some if _holds(bounds, each)), None) for some in others]
+        if _holds(bounds, first) and all(kept):
+            return (first, *(each for each in kept if each))
+    raise WitnessError(f"{component.title}: no small numbers of layers satisfy its conditions")
+
+
+def _holds(bounds: Sequence[AtMost], numbers: Numbers) -> bool:
+    given = {name: Integer(number) for name, number in numbers.items()}
+    return all(each.low.xreplace(given) <= each.high.xreplace(given) for each in bounds)
 
 
 def _sides(products: list[tuple[Expr, ...]]) -> dict[tuple[Side, ...], dict[Expr, Expr]]:

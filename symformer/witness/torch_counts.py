@@ -28,7 +28,7 @@ from ..language.sizes import evaluate
 from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import CARRYING, OperationKind
 from .dispatch_recorders import Products, SavedStorages
-from .model_calls import unpadded, without_placeholder_checks
+from .model_calls import encoded_images, unpadded, without_placeholder_checks
 from .stored_weights import our_path, recipe, with_stars, witness_class
 from .torch_session import Run, Session, is_state, silence, tensors_of, trainable
 
@@ -161,6 +161,8 @@ class TorchWitness(Session):
             if last and hasattr(model, "lm_head"):
                 facts["logits_to_keep"] = 1
             with unpadded(), without_placeholder_checks(model):
+                if "pixels" in inputs and component.witness.each_image:
+                    facts |= encoded_images(model, inputs.pop("pixels"))
                 if "pixels" in component.shapes:
                     return model(**{TAKEN[name]: given for name, given in inputs.items()}, **facts)
                 return model(*inputs.values(), **facts)

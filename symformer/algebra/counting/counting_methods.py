@@ -296,7 +296,8 @@ def _otherwise(model: Model, formula: Formula, quantity: str, given: Mapping[str
     for name, convention in known.items():
         if convention.hidden_by_default and name != COUNTED:
             continue
-        for choice, meaning in convention.meanings.items():
+        for choice in convention.usual:
+            meaning = convention.meanings[choice]
             if choice == formula.conventions.get(name, convention.default):
                 continue
             try:

@@ -10,10 +10,12 @@ from ...ledger.facts import (
     GAUSSIAN_TOP_K,
     INTERPOLATED,
     JOINED_STREAMS,
+    LISTED,
     MAGNITUDE,
     OTHER_STREAMS,
+    PLACED,
     POOLED,
-    ROW,
+    RESAMPLED,
     SCATTERED,
     SHIFTED,
     STREAM,
@@ -66,6 +68,8 @@ LABELS = {
     OTHER_STREAMS: "Stream selection",
     JOINED_STREAMS: "Streams",
     SUBTRACTED: "Difference",
+    LISTED: "Listed layers",
+    PLACED: "Image tokens",
 }
 ROLES = {
     **dict.fromkeys((OperationKind.LOOKUP, OperationKind.POSITIONS), "embeddings"),
@@ -97,7 +101,7 @@ def operation(entry: Entry) -> str:
         return FUNCTIONS.get(entry.function, entry.function)
     if entry.kind is OperationKind.MULTIPLY and len(entry.inputs) == 1:
         return "Scaling"
-    if entry.function in (STREAMS, COPIES, ROW):
+    if entry.function in (STREAMS, COPIES):
         return {OperationKind.COMBINE: "Sum of streams", OperationKind.MATCH: "Mixed streams"}.get(
             entry.kind, "Streams"
         )
@@ -107,6 +111,8 @@ def operation(entry: Entry) -> str:
         return "Interpolation"
     if entry.function == SUMMED:
         return "Sum of rows"
+    if entry.function == RESAMPLED:
+        return "Interpolation"
     if entry.function == POOLED:
         return "Average pooling"
     if entry.function in LABELS:

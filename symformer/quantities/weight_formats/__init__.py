@@ -14,6 +14,7 @@ from ...language.sizes import Condition, Divides
 from ...ledger.adapters import is_adapted
 from ...ledger.facts import Ledger, OperationKind, Weight
 from ..cache_formats import ELEMENTS
+from ..quantity import refuse_observed
 from .gguf import PREFIX, GGUFPlan
 from .gguf_mixtures import MIXTURES
 from .linear_formats import LINEAR_FORMATS
@@ -41,6 +42,7 @@ MEANINGS: Mapping[str, str] = MappingProxyType(
         },
     }
 )
+UNUSUAL = frozenset(MEANINGS) - frozenset(ELEMENTS)
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,12 @@ def defaults(name: str) -> Mapping[Symbol, int]:
 
 
 def _by_element(ledger: Ledger, size: Expr) -> dict[int, tuple[Term, ...]]:
-    return {
-        id(entry): tuple(_term(weight, "", (*weight.shape, size)) for weight in entry.weights) for _, entry in ledger
-    }
+    found = {}
+    for _, entry in ledger:
+        if entry.kind is OperationKind.OBSERVED and entry.measured != "params":
+            refuse_observed(entry, {})
+        found[id(entry)] = tuple(_term(weight, "", (*weight.shape, size)) for weight in entry.weights)
+    return found
 
 
 def _by_matrix(ledger: Ledger, form: WeightFormat) -> StoredWeights:

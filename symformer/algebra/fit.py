@@ -1,0 +1,406 @@
+"""What fits: for each weight format, the layout on given devices, the longest context and the largest batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..architectures import composed_model
+from ..formulas.compiled_formula import Compiled
+from ..language.errors import OptionError, RuleError, SizeError
+from ..language.frozen import Immutable
+from ..language.notation.text import rounded
+from ..language.target import AnyTarget
+from ..models.model import Model
+from ..output.base_plot import Plot
+from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
+from .result import Answer, Told, ignore_progress
+from .solve import _whole, usable
+
+# The formats that are compared if none is named, from the most bytes to the fewest.
+USUAL = (
+    *("bf16", "fp8-channel", "int8", "awq", "nf4-double", "mxfp4", "nvfp4"),
+    *("gguf:q8_0", "gguf:q6_k", "gguf:q5_k_m", "gguf:q4_k_m", "gguf:q3_k_m", "gguf:q2_k"),
+)
+MOST_DEVICES = 4096
+CONTEXT = 8192  # tokens, if no context is given
+LONGEST = 2**40  # a context or batch beyond it is no limit
+STAGES = ("first", "middle", "last")
+
+
+@dataclass(frozen=True)
+class FittingFormat(Immutable):
+    """One weight format on the devices. All bytes are those of the fullest device.
+
+    Attributes
+    ----------
+    weights : str
+        The format.
+    tensor, pipeline : int
+        The layout: tensor-parallel ranks, and pipeline stages.
+    weight_bytes : int
+        The bytes of the weights.
+    left : int
+        The bytes that remain for the cache and the logits; negative if the weights alone do not fit.
+    context : int | None
+        The longest context at the given batch; 0 if it does not fit, None if memory does not depend on it.
+    batch : int
+        The largest batch at the given context; 0 if a single sequence does not fit.
+    needed : int
+        The bytes at the given batch and context.
+    missing : int
+        The bytes that are missing for the given batch and context; 0 if they fit.
+    cap : str
+        Why no longer context is possible although memory remains; empty if memory is the limit.
+    refused : str
+        Why the format is not supported for the model; then the other fields are 0.
+
+    """
+
+    weights: str
+    tensor: int = 1
+    pipeline: int = 1
+    weight_bytes: int = 0
+    left: int = 0
+    context: int | None = 0
+    batch: int = 0
+    needed: int = 0
+    missing: int = 0
+    cap: str = ""
+    refused: str = ""
+
+    @property
+    def layout(self) -> str:
+        """The layout as text."""
+        return f"tp {self.tensor}, pp {self.pipeline}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceFit(Answer):
+    """What fits on devices, as :func:`fit` returns it."""
+
+    model: Model
+    devices: int
+    memory: int
+    usable: int
+    batch: int
+    context: int
+    conventions: Mapping[str, str]
+    formats: tuple[FittingFormat, ...]
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return a row for each format that is supported."""
+        rows = self.supported
+        return {
+            "weights": [each.weights for each in rows],
+            "layout": [each.layout for each in rows],
+            "weight bytes": [each.weight_bytes for each in rows],
+            "left": [each.left for each in rows],
+            "longest context": [each.context for each in rows],
+            "largest batch": [each.batch for each in rows],
+            "needed": [each.needed for each in rows],
+            "missing": [each.missing for each in rows],
+        }
+
+    @property
+    def supported(self) -> list[FittingFormat]:
+        """The formats that are supported, those with the most bytes first."""
+        return [each for each in self.formats if not each.refused]
+
+    @property
+    def best(self) -> FittingFormat | None:
+        """The format with the most bytes that fits at the given batch and context; None if none does."""
+        return next((each for each in self.supported if not each.missing), None)
+
+    def rank_lines(self) -> list[Line]:
+        """Return that bytes are per device, if there are several."""
+        return [["All bytes are of the fullest device."]] if self.devices > 1 else []
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the data that ``fit --json`` prints."""
+        return {
+            "target": self.model.target,
+            "devices": self.devices,
+            "memory": self.memory,
+            "usable": self.usable,
+            "batch": self.batch,
+            "context": self.context,
+            "conventions": dict(self.conventions),
+            "formats": [
+                {
+                    "weights": each.weights,
+                    "tensor": each.tensor,
+                    "pipeline": each.pipeline,
+                    "weight_bytes": each.weight_bytes,
+                    "left": each.left,
+                    "longest_context": each.context,
+                    "largest_batch": each.batch,
+                    "needed": each.needed,
+                    "missing": each.missing,
+                    "cap": each.cap or None,
+                }
+                for each in self.supported
+            ],
+            "refused": {each.weights: each.refused for each in self.formats if each.refused},
+        }
+
+    def _lines(self) -> list[Line]:
+        devices = "1 device" if self.devices == 1 else f"{self.devices:,} devices"
+        found: list[Line] = [
+            [f"{devices} of {self.memory:,} bytes ({_bytes(self.memory)}), {self.usable:,} usable each"],
+            [f"batch {self.batch:,}, context {self.context:,} tokens"],
+            *([f"{name}={value}"] for name, value in self.conventions.items()),
+            ["weights, cache and logits by their layout; activations and the engine's buffers are not included"],
+        ]
+        return [*found, *self.rank_lines()]
+
+    def _refusals(self) -> dict[str, list[str]]:
+        """Return the formats that are refused, by reason."""
+        found: dict[str, list[str]] = {}
+        for each in self.formats:
+            if each.refused:
+                found.setdefault(each.refused.replace(f"weights={each.weights}", "this format"), []).append(
+                    each.weights
+                )
+        return found
+
+    @property
+    def verdict(self) -> str:
+        """The first format that fits, or that none does."""
+        if self.best is not None:
+            return f"{self.best.weights} fits with {self.best.layout}"
+        nearest = min(self.supported, key=lambda each: each.missing, default=None)
+        if nearest is None:
+            return "no format is supported for this model"
+        return f"no format fits; {nearest.weights} lacks {_bytes(nearest.missing)} per device"
+
+    def to_blocks(self) -> list[BriefBlock]:
+        """Return the devices, a table of the formats, and the formats that are refused."""
+        head: list[Line] = [["weights"], ["layout"], ["weight bytes"], ["left"], ["longest context"], ["largest batch"]]
+        rows: list[list[Line]] = [
+            [
+                [each.weights],
+                [each.layout],
+                [f"{each.weight_bytes:,}"],
+                [f"{each.left:,}"],
+                [_context(each)],
+                [f"{each.batch:,}" if each.batch else _missing(each)],
+            ]
+            for each in self.supported
+        ]
+        found: list[BriefBlock] = [Heading(1, [f"{self.model.title} ({self.model.target})"])]
+        found += map(Paragraph, self._lines())
+        found += [Table(head, rows, "llrrrr")] if rows else []
+        caps = dict.fromkeys(each.cap for each in self.supported if each.cap)
+        found += [Paragraph([f"longer contexts are refused: {cap}"]) for cap in caps]
+        found += [Paragraph([f"not supported: {', '.join(names)}: {why}"]) for why, names in self._refusals().items()]
+        return [*found, Paragraph([self.verdict])]
+
+    def _picture(self, by: str) -> Plot:
+        from .result_plots.fit_plot import draw
+
+        return draw(self)
+
+    def __repr__(self) -> str:
+        return f"<{self.model.target} on {self.devices} devices of {self.memory:,} bytes: {self.verdict}>"
+
+
+def _bytes(number: int) -> str:
+    """Return bytes in GB and GiB."""
+    return rounded(number, "bytes") or f"{number:,} bytes"
+
+
+def _context(row: FittingFormat) -> str:
+    if row.context is None:
+        return "any"
+    return f"{row.context:,}" if row.context else _missing(row)
+
+
+def _missing(row: FittingFormat) -> str:
+    return f"{_bytes(row.missing).partition(',')[0]} too much"
+
+
+def fit(
+    target: Model | AnyTarget,
+    *,
+    devices: int = 1,
+    memory: int | float | str,
+    share: str | None = None,
+    reserve: int | str | None = None,
+    context: int = CONTEXT,
+    batch: int = 1,
+    weights: str | Sequence[str] = (),
+    progress: Told = ignore_progress,
+    **conventions: str,
+) -> DeviceFit:
+    """Return what fits on devices: for each weight format a layout, the longest context and the largest batch.
+
+    Parameters
+    ----------
+    target
+        A model with the values of its sizes, or any target of :func:`symformer.model`.
+    devices
+        The number of devices.
+    memory
+        The memory of one device: bytes, or text such as ``"80GiB"``.
+    share
+        The share of the memory that may be used, such as ``"90%"``.
+    reserve
+        The amount of that share that stays free, such as ``"2GiB"``.
+    context
+        The tokens in the cache for which the largest batch is computed.
+    batch
+        The batch for which the longest context is computed.
+    weights
+        The formats to compare: one, or a list. Without it, the format in which the model is published and common ones.
+    progress
+        A function that is called with the number of formats done and their total.
+    **conventions
+        Conventions of ``inference-memory``, such as ``cache="fp8"`` or ``block="16"``.
+
+    Returns
+    -------
+    DeviceFit
+        ``formats`` has a row for each format; ``table()``, ``to_pandas()``, ``to_markdown()`` and ``to_json()`` give
+        the rows.
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range, or the share and the reserve leave nothing.
+    SizeError
+        If a size of the model has no value.
+
+    Examples
+    --------
+    >>> found = fit("llama-3-8b", memory="24GiB", weights=["bf16", "gguf:q4_k_m"])
+    >>> [(each.weights, each.context) for each in found.formats]
+    [('bf16', 74072), ('gguf:q4_k_m', 159121)]
+    >>> fit("llama-3-8b", memory="12GB", weights="bf16").formats[0].missing  # 16,060,522,496 of weights do not fit
+    5134777344
+
+    """
+    for name, number, most in (
+        ("devices", devices, MOST_DEVICES),
+        ("context", context, LONGEST),
+        ("batch", batch, LONGEST),
+    ):
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
+            raise OptionError(f"{name}={number} is not supported; choose a whole number from 1 to {most:,}")
+    limit = _whole(memory, "bytes")
+    room = usable(limit, share, reserve, "bytes")
+    model = composed_model(target)
+    if unset := sorted(str(each) for each in model.params.dependencies - model.known.keys()):
+        raise SizeError(f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset")
+    own = model.provenance.weights
+    chosen = [weights] if isinstance(weights, str) else list(weights)
+    tokens = _positions(model, context)
+    formats = dict.fromkeys(chosen or [*([own] if own else []), *USUAL])
+    rows = []
+    for done, name in enumerate(formats):
+        progress(done, len(formats))
+        rows.append(_fitting(model, name, devices, room, batch, tokens, conventions))
+    rows.sort(key=lambda row: -row.weight_bytes * row.tensor * row.pipeline)
+    return DeviceFit(model, devices, limit, room, batch, tokens, conventions, tuple(rows))
+
+
+def _positions(model: Model, context: int) -> int:
+    """Return the context, or the most tokens before the last position of the model if it has fewer."""
+    formula = model.formula("inference-memory", weights="bf16").compile()
+    names = {"B": 1} if "B" in formula.accepted_sizes else {}
+
+    def valid(tokens: int) -> bool:
+        try:
+            formula(C=tokens, **names)
+        except SizeError:
+            return False
+        return True
+
+    if "C" not in formula.accepted_sizes or valid(context):
+        return context
+    return _most(valid) or context
+
+
+def _layouts(devices: int) -> Iterable[tuple[int, int]]:
+    """Yield the layouts of a number of devices, those with the most tensor-parallel ranks first."""
+    return ((tensor, devices // tensor) for tensor in range(devices, 0, -1) if devices % tensor == 0)
+
+
+def _fitting(
+    model: Model, name: str, devices: int, room: int, batch: int, context: int, conventions: Mapping[str, str]
+) -> FittingFormat:
+    """Return the row of a format, with the first layout that the model supports."""
+    reason = ""
+    for tensor, pipeline in _layouts(devices):
+        try:
+            return _row(model, name, (tensor, pipeline), room, batch, context, conventions)
+        except (SizeError, RuleError) as error:
+            reason = reason or str(error)
+            missing = model.formula("inference-memory").dependencies - model.known.keys()
+            if unset := sorted(str(size) for size in missing if size.name not in ("B", "C")):
+                raise SizeError(
+                    f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset"
+                ) from None
+    return FittingFormat(name, refused=reason)
+
+
+def _row(
+    model: Model,
+    name: str,
+    layout: tuple[int, int],
+    room: int,
+    batch: int,
+    context: int,
+    conventions: Mapping[str, str],
+) -> FittingFormat:
+    tensor, pipeline = layout
+    ranks = {"tensor": "on"} if tensor > 1 else {}
+    stages = [{"pipeline": stage} for stage in STAGES if stage != "middle" or pipeline > 2] if pipeline > 1 else [{}]
+    numbers = {**({"N_tp": tensor} if tensor > 1 else {}), **({"N_pp": pipeline} if pipeline > 1 else {})}
+
+    def largest(quantity: str, given: Mapping[str, str]) -> Callable[..., int]:
+        every = [_compiled(model, quantity, {**given, "weights": name, **ranks, **stage}) for stage in stages]
+        return lambda **sizes: max(each(**{k: v for k, v in {**sizes, **numbers}.items() if k in each.accepted_sizes})
+                                   for each in every)  # fmt: skip
+
+    stored = largest("weight-memory", {})()
+    total = largest("inference-memory", conventions)
+
+    def fits(sequences: int, tokens: int) -> bool:
+        try:
+            return total(B=sequences, C=tokens) <= room
+        except SizeError:  # more tokens than the model has positions
+            return False
+
+    needed = total(B=batch, C=context)
+    longest = _most(lambda tokens: fits(batch, tokens))
+    cap = ""
+    if longest:
+        try:
+            total(B=batch, C=longest + 1)
+        except SizeError as error:
+            cap = str(error)
+    most = _most(lambda sequences: fits(sequences, context)) or 0
+    return FittingFormat(
+        name, tensor, pipeline, stored, room - stored, longest, most, needed, max(0, needed - room), cap
+    )
+
+
+def _compiled(model: Model, quantity: str, conventions: Mapping[str, str]) -> Compiled:
+    return model.formula(quantity, **conventions).compile()
+
+
+def _most(fits: Callable[[int], bool]) -> int | None:
+    """Return the largest number from 1 for which a limit holds; 0 if there is none, None if there is no limit."""
+    if not fits(1):
+        return 0
+    low, high = 1, 2
+    while fits(high):
+        low, high = high, 2 * high
+        if high > LONGEST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low

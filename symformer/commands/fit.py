@@ -1,0 +1,78 @@
+"""``symformer fit``: what fits on given devices."""
+
+from __future__ import annotations
+
+import click
+
+from . import arguments, plot_output
+from .base_command import Command
+from .terminal import print_result, progress
+
+NONE = 1  # the exit status if no format fits
+
+
+@click.command("fit", cls=Command)
+@arguments.target
+@click.option("--gpus", "devices", type=click.IntRange(1, 4096), default=1, show_default=True, help="The devices.")
+@click.option("--memory", metavar="N", required=True, help="The memory of one device, such as 80GiB.")
+@click.option("--share", metavar="SHARE", help="The share of the memory that may be used, such as 90%.")
+@click.option("--reserve", metavar="N", help="The amount of that share that stays free, such as 2GiB.")
+@click.option(
+    "--context", type=click.IntRange(1), default=8192, show_default=True, help="The context for the largest batch."
+)
+@click.option(
+    "--batch", type=click.IntRange(1), default=1, show_default=True, help="The batch for the longest context."
+)
+@click.option("--weights", multiple=True, metavar="FORMAT", help="A weight format, such as awq; repeatable.")
+@arguments.sets
+@arguments.option
+@plot_output.output
+@arguments.as_json
+def command(
+    target: str,
+    devices: int,
+    memory: str,
+    share: str | None,
+    reserve: str | None,
+    context: int,
+    batch: int,
+    weights: tuple[str, ...],
+    sets: tuple[str, ...],
+    options: tuple[str, ...],
+    output: str | None,
+    as_json: bool,
+) -> int:
+    """Show which weight formats fit on devices, with the longest context and the largest batch.
+
+    Each format takes the layout with the most tensor-parallel ranks that its sizes allow; pipeline stages divide the
+    layers among the rest. The bytes are the weights, the cache and the logits of the fullest device. Engines also need
+    memory for activations and their own buffers: use --share or --reserve. If no format fits, the exit status is 1.
+
+    \b
+    symformer fit llama-3.3-70b-instruct --gpus 2 --memory 80GiB --share 90%
+    symformer fit llama-3-8b --memory 24GiB --weights awq --weights gguf:q4_k_m --option cache=fp8
+    """
+    from ..algebra.fit import fit
+    from ..targets.resolution import pairs, resolve
+
+    plot_output.check(output, as_json)
+    given = pairs(options)
+    model, conventions = resolve(target, given, sets, ["inference-memory"])
+    with progress("formats") as told:
+        found = fit(
+            model,
+            devices=devices,
+            memory=memory,
+            share=share,
+            reserve=reserve,
+            context=context,
+            batch=batch,
+            weights=weights,
+            progress=told,
+            **conventions,
+        )
+    if output is not None:
+        plot_output.put(output, found.plot)
+    else:
+        print_result(found, as_json)
+    return 0 if found.best is not None else NONE
