@@ -11,8 +11,8 @@
 
 Functions: ``model``, ``architecture``, ``component``, ``from_config``, ``trace`` give models; ``compare``, ``check``,
 ``explain``, ``ratio``, ``sensitivity``, ``solve``, ``sweep`` and ``verify`` answer questions about them;
-``architectures``, ``presets``, ``components``, ``quantities``, ``devices`` and ``options`` list what there is. The sizes
-are SymPy symbols: ``from symformer.symbols import E, L``. Every error is a ``SymformerError``.
+``architectures``, ``presets``, ``components``, ``quantities``, ``devices`` and ``options`` list what there is. The
+sizes are SymPy symbols: ``from symformer.symbols import E, L``. Every error is a ``SymformerError``.
 """
 
 from __future__ import annotations
