@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ..output.blocks import Math, Piece, Table
 
+INTEGER = {"int8": "OP/s"}  # the unit of the peak of a dtype that is not a floating-point dtype
 _BRIEF = 65  # characters of a formula in a list
 
 
@@ -82,8 +83,7 @@ def _devices(as_json: bool) -> None:
             memory_text(each.memory),
             "" if each.bandwidth is None else rate_text(each.bandwidth, "B/s"),
             ", ".join(
-                f"{dtype} {rate_text(value, 'OP/s' if dtype == 'int8' else 'FLOP/s')}"
-                for dtype, value in each.peak.items()
+                f"{dtype} {rate_text(value, INTEGER.get(dtype, 'FLOP/s'))}" for dtype, value in each.peak.items()
             ),
             ", ".join(f"{link} {rate_text(value, 'B/s')}" for link, value in each.links.items()),
             each.source,
