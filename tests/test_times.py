@@ -291,3 +291,19 @@ def test_devices_are_listed() -> None:
     told = json.loads(run("list", "--devices", "--json")[1])
     assert told["mi300x"]["memory"] == 192 * 10**9
     assert "h100-80gb" in run("list", "--devices")[1]
+
+
+def test_fit_takes_a_device_by_name() -> None:
+    """An H200 has 141 GB, as NVIDIA states it."""
+    asked = ("fit", "gpt2", "--weights", "bf16", "--context", "512", "--json")
+    named, given = run(*asked, "--gpu", "h200"), run(*asked, "--memory", "141GB")
+    assert named == given
+    assert json.loads(named[1])["memory"] == 141 * 10**9
+    for extra, sentence in (
+        ((), "give the memory of one device, as in --memory 80GiB, or its name, as in --gpu h100-80gb"),
+        (("--gpu", "h200", "--memory", "1GB"), "--memory and --gpu cannot be combined; remove one of the two"),
+        (("--gpu", "h20x"), "unknown device 'h20x'; did you mean"),
+    ):
+        status, _, said = run(*asked, *extra)
+        assert status == 2
+        assert said.startswith(f"symformer: {sentence}"), said

@@ -110,6 +110,21 @@ def _device(
     )
 
 
+def memory_of(name: str) -> int:
+    """Return the memory of a device in bytes. Raises UnknownNameError, or OptionError if no source states it."""
+    memory = _named(name).memory
+    if memory is None:
+        raise OptionError(f"no source states the memory of {name}; give it with --memory, such as 80GiB")
+    return memory
+
+
+def _named(name: str, hint: str = "") -> Device:
+    found = devices().get(name.strip().lower())
+    if found is None:
+        raise UnknownNameError("device", name, devices(), hint)
+    return found
+
+
 @dataclass(frozen=True)
 class ChosenDevice(Immutable):
     """A device as a user writes it: a name, a name with a dtype, or a bandwidth and a peak.
@@ -168,9 +183,7 @@ def chosen_device(text: str) -> ChosenDevice:
     if "," in shown or shown[:1].isdigit():
         return _pair(shown)
     name, colon, dtype = shown.partition(":")
-    found = devices().get(name.lower())
-    if found is None:
-        raise UnknownNameError("device", name, devices(), f"or give a bandwidth and a peak, such as {PAIR}")
+    found = _named(name, f"or give a bandwidth and a peak, such as {PAIR}")
     if colon:
         known = [*dict.fromkeys(each for device in devices().values() for each in device.peak)]
         if dtype not in known:
