@@ -522,7 +522,9 @@ def documented() -> list[Any]:
     found: list[Any] = []
     for name in sf.__all__:
         item = (
-            getattr(listing, name, None) if name in ("architectures", "components", "quantities") else getattr(sf, name)
+            getattr(listing, name, None)
+            if name in ("architectures", "components", "devices", "quantities")
+            else getattr(sf, name)
         )
         found.append(pytest.param(item, id=name))
         if inspect.isclass(item) and not issubclass(item, Exception):
