@@ -17,6 +17,7 @@ from sympy import Add, Integer
 from symformer import __version__, architecture, component, trace
 from symformer.architectures import names, presets, presets_of, variants
 from symformer.architectures.gemma3_multimodal import PooledTokens
+from symformer.architectures.qwen3_vl import ListedLayersField
 from symformer.components import component_class as part_class
 from symformer.components import names as part_names
 from symformer.components.base import Component
@@ -483,6 +484,8 @@ def test_config_field_in_the_symbol_table_fills_its_letter(name: str) -> None:
             value = value["full_attention"]["partial_rotary_factor"]
         if fields.layers and size in fields.layers.places_of_kinds:
             value = fields.layers.read(config)[size]
+        elif isinstance(fields.sizes.get(size), ListedLayersField):  # the layers that the list names
+            value = len(value)
         elif isinstance(value, list):  # equal numbers, of several layers
             (value,) = set(value)
         if isinstance(field := fields.sizes.get(size), PooledTokens | HalvedField | RateField):

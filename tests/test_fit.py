@@ -72,7 +72,7 @@ def test_contexts_and_batches_are_those_of_brute_force(seed: int) -> None:
 
 
 def test_llama_3_8b_on_a_device_of_24_gib() -> None:
-    """(24 GiB - 16,060,522,496 of weights - 4 * 128,256 of logits) / 131,072 bytes a token = 74,072.02 tokens."""
+    """(24 GiB - 16,060,522,496 of weights - 4 * 128,256 of logits) / 131,072 bytes per token = 74,072.02 tokens."""
     (row,) = sf.fit("llama-3-8b", memory="24GiB", weights="bf16").formats
     assert (row.weight_bytes, row.context, row.cap) == (16_060_522_496, 74_072, "")
     assert sf.fit("llama-3-8b", memory="24GiB", weights="gguf:q4_k_m", context=8192).formats[0].batch == 19

@@ -340,3 +340,15 @@ def test_every_format_is_documented_and_answers_a_llama() -> None:
         assert count / 8 < found <= 4 * count, name
     assert {f"gguf:{name}" for name in MIXTURES} <= {*MEANINGS}
     assert Z_group in LINEAR_FORMATS["awq"].defaults
+
+
+EXPLAINED = {
+    ("gpt-oss-20b", "13.76 GB"): "is the size of the weights as published (weights=mxfp4-experts) of gpt-oss-20b",
+    ("llama-3.1-8b", "4,912,898,304"): "with weights=gguf:q4_k_m (a GGUF file of type Q4_K_M): 4,912,898,304, exactly",
+    ("qwen2-7b", "5575277568"): "with weights=gptq (GPTQ): 5,575,277,568, exactly",
+}
+
+
+@pytest.mark.parametrize(("target", "number"), EXPLAINED)
+def test_explain_knows_the_formats_of_checkpoints(target: str, number: str) -> None:
+    assert EXPLAINED[target, number] in sf.explain(target, number).reason

@@ -100,7 +100,7 @@ def in_squares(x: Tensor, merge: int) -> Tensor:
 def nearest_rows(side: int, table: int, merge: int) -> tuple[Tensor, Tensor]:
     """Return the four rows of a square table that are nearest to each patch, and their weights.
 
-    The first and the last row and column of the table belong to those of the image; between them, bilinearly.
+    The corners of the table belong to the corners of the image; between them, the interpolation is bilinear.
     """
     places = torch.arange(side, dtype=torch.float64) * (table - 1) / (side - 1)
     low = places.long().clamp(max=table - 2)

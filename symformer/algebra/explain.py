@@ -281,7 +281,11 @@ def explain(
         raise ArithmeticTextError(f"{number} is a float, which does not keep its printed digits; give it as text")
     asked = number if isinstance(number, PrintedNumber) else printed(str(number))
     counted = _explained(model, asked, quantity, conventions)
-    if counted.verdict == "unexplained" and quantity is None and not asked.unit and asked.text.endswith(OPERATIONS):
+    open_ = counted.verdict == "unexplained" and quantity is None and not asked.unit
+    if open_ and asked.text.replace(",", "").isdigit():
+        other = _explained(model, replace(asked, unit="bytes"), None, conventions)  # such as the size of a checkpoint
+        return counted if other.verdict == "unexplained" else other
+    if open_ and asked.text.endswith(OPERATIONS):
         with suppress(SymformerError):  # FLOPs need a number of tokens, which may be missing
             other = _explained(model, replace(asked, unit="FLOPs"), None, conventions)
             return counted if other.verdict == "unexplained" else other

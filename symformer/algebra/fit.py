@@ -25,13 +25,13 @@ USUAL = (
 )
 MOST_DEVICES = 4096
 CONTEXT = 8192  # tokens, if no context is given
-LONGEST = 2**40  # a context or batch beyond it is no limit
+LONGEST = 2**40  # the largest context or batch that is tried
 STAGES = ("first", "middle", "last")
 
 
 @dataclass(frozen=True)
 class FittingFormat(Immutable):
-    """One weight format on the devices. All bytes are those of the fullest device.
+    """One weight format on the devices, with the bytes of the fullest device.
 
     Attributes
     ----------

@@ -118,8 +118,8 @@ def _count_kinds(kinds: Sequence[Scope]) -> None:
     wanted: dict[str, list[Scope]] = {}
     for kind in kinds:
         if kind.count.free_symbols and not isinstance(kind.count, Symbol):
-            beside = [other for other in kinds if other.among == kind.among and other.name == kind.name]
-            wanted.setdefault(_letter(kind, beside), []).append(kind)
+            siblings = [other for other in kinds if other.among == kind.among and other.name == kind.name]
+            wanted.setdefault(_letter(kind, siblings), []).append(kind)
     taken = {size.name for kind in kinds for scope in kind.walk() for size in _sizes(scope)}
     for letter, found in wanted.items():
         if letter and letter not in taken and len({each.count for each in found}) == 1:
@@ -127,9 +127,9 @@ def _count_kinds(kinds: Sequence[Scope]) -> None:
                 kind.counted, kind.count = kind.count, SYMBOLS[letter]
 
 
-def _letter(kind: Scope, beside: Sequence[Scope]) -> str:
+def _letter(kind: Scope, siblings: Sequence[Scope]) -> str:
     """Return the letter for the number of layers of a kind next to the other kinds of its list, or ""."""
-    names = {_kind_name(each) for each in beside}
+    names = {_kind_name(each) for each in siblings}
     own, among = _kind_name(kind), str(kind.among)
     if own == _EXPERTS:
         return _SPARSE.get(among, "")

@@ -35,7 +35,7 @@ class PatchMerger(Component):
 
     @property
     def about(self) -> str:
-        """Return the description, with what is normalized."""
+        """Return the description, with the tensor that is normalized."""
         normed = "The whole vector is normalized." if self.late else "Each patch is normalized separately."
         return f"{super().about} {normed}"
 

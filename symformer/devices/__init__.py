@@ -132,7 +132,7 @@ class ChosenDevice(Immutable):
     Attributes
     ----------
     text
-        What the user wrote.
+        The text that the user wrote.
     device
         The device of the name; None for a bandwidth and a peak.
     dtype

@@ -110,11 +110,11 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
         alone = isinstance(title, Code) or (isinstance(title, str) and title.startswith(OUTSIDE))
         named = [title] if alone else ["The ", shown]
         blocks.append(Heading(1, [*named, *apart(section)], f"{formula.id}.{section.line.key}"))
-        does, stands = _computed(computes, section, formula), _places(section, formula, computes)
+        does, located = _computed(computes, section, formula), _places(section, formula, computes)
         if does and section.line.is_kind:  # part of what it computes is specific to this kind of layer
-            blocks += [Paragraph(["Each of these layers computes:"]), *does, *stands]
+            blocks += [Paragraph(["Each of these layers computes:"]), *does, *located]
         else:
-            blocks += [*stands, *does, *(traced.blocks(section.line) if traced else ())]
+            blocks += [*located, *does, *(traced.blocks(section.line) if traced else ())]
         if section.terms:
             blocks.append(_table_of_parts(section, columns, formula, places))
             blocks += _ideas(computes, section, formula)

@@ -51,10 +51,10 @@ QUANTITY = TimeQuantity(
     "A decoding step takes at least this time on a device that moves N_bw bytes per second between memory and "
     "processor and computes N_peak FLOPs per second: the bytes over N_bw or the FLOPs over N_peak, whichever is "
     "larger; Williams et al. 2009 [williams2009]. It is a bound, not a prediction. In the step, each of B sequences "
-    "gets one new token, with C tokens in the cache. The bytes are those of the weights and of the cache, each read "
+    "gets one new token, with C tokens in the cache. Every weight and the cache are read "
     "once. Tables whose rows are only looked up, such as an untied token embedding, are excluded, and so are "
-    "activations and the new keys and values. Of the experts of a layer, only those of one token count, because all "
-    "tokens may choose the same ones. The FLOPs are those of matrix products, at 2 per multiply-add, without "
+    "activations and the new keys and values. Of the experts of a layer, only the K of one token count, because all "
+    "tokens may choose the same ones. Only the FLOPs of matrix products count, at 2 per multiply-add, without "
     f"recomputed keys and values. {RANKS}",
     READS.rules,
     READS.columns,

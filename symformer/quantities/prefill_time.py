@@ -26,9 +26,9 @@ QUANTITY = TimeQuantity(
     "The prefill takes at least this time on a device that moves N_bw bytes per second between memory and processor "
     "and computes N_peak FLOPs per second: the bytes over N_bw or the FLOPs over N_peak, whichever is larger; Williams "
     "et al. 2009 [williams2009]. It is a bound, not a prediction. The prefill is one forward pass over a prompt of S "
-    "tokens in each of B sequences. The bytes are those of the weights, each read once, without tables whose rows are "
-    "only looked up. Of the experts of a layer, only those of one token count, because all tokens may choose the same "
-    "ones. Activations and the cache are excluded. The FLOPs are those of matrix products, at 2 per multiply-add. "
+    "tokens in each of B sequences. Every weight is read once, without tables whose rows are "
+    "only looked up. Of the experts of a layer, only the K of one token count, because all tokens may choose the same "
+    "ones. Activations and the cache are excluded. Only the FLOPs of matrix products count, at 2 per multiply-add. "
     f"{FULL} {RANKS}",
     READS.rules,
     READS.columns,

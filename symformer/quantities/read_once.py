@@ -21,7 +21,7 @@ def weight_terms(
 ) -> dict[int, tuple[Term, ...]]:
     """Return the bytes of the weights that a run reads, by the ``id`` of the entry that stores them.
 
-    Tables whose rows are looked up are not read as a whole. Of the experts of a layer, those of one token are read.
+    Tables whose rows are looked up are not read as a whole. Of the X experts of a layer, the K of one token are read.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class DecodeReads(InferenceMemory):
     """The bytes of the weights and of the cache that a decoding step reads, each once."""
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """Return the account: the bytes of the weights of each entry, then those of its cache."""
+        """Return the account: the bytes of the weights of each entry, then of its cache."""
         fixed = {**conventions, "window": "needed", "block": "off"}
         kept = weight_terms(ledger, self.stored(ledger, conventions).terms, conventions, decodes=True)
         return tally(ledger.root, lambda entry: (*kept.get(id(entry), ()), *self.rules[entry.kind](entry, fixed)))

@@ -46,6 +46,16 @@ VALUES: Mapping[tuple[str, str], str] = {
     ("dropout", "true"): "on",
     ("counted", "symformer"): "here",
     ("count", "with-elementwise"): "all",
+    ("optimizer", "adamw"): "adam",
+    ("optimizer", "adamw-8bit"): "adam-8bit",
+    ("optimizer", "galore-adamw"): "galore-adam",
+    ("optimizer", "paged-adamw"): "paged-adam",
+    ("optimizer", "paged-adamw-8bit"): "paged-adam-8bit",
+    ("optimizer", "sgd-8bit"): "momentum-8bit",
+    ("optimizer", "sgd-momentum"): "momentum",
+    ("optimizer", "torchao-adamw-4bit"): "torchao-adam-4bit",
+    ("optimizer", "torchao-adamw-8bit"): "torchao-adam-8bit",
+    ("optimizer", "torchao-adamw-fp8"): "torchao-adam-fp8",
 }
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sympy import Expr, Integer, Min, Mul, ceiling, floor
+from sympy import Integer
 
 from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import STORING, WEIGHTLESS, Entry, Ledger, OperationKind, Weight
+from ..ledger.facts import STORING, WEIGHTLESS, Entry, Ledger, OperationKind
 from ..ledger.placement import Placement, even_sharing_conditions, replicas
 from .kernels import IMPLEMENTATIONS
-from .kernels.saves import SINGLE
+from .optimizers import OPTIMIZERS, updated
 from .quantity import (
     BOTH,
     Convention,
@@ -31,66 +31,17 @@ from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implement
 from .stored_format import WEIGHTS, InFormat
 from .weight_formats import ELEMENT_BYTES, MEANINGS, UNUSUAL, StoredWeights
 
-BLOCK, SMALLEST = Integer(256), Integer(4096)  # elements per scale; elements of the smallest quantized weight
-STEP = Integer(4)  # bytes of torch's step counter, one per weight
-
 # The bytes of one parameter: its weight (all that a frozen one needs), its gradient, and its float32 master copy if
 # there is one.
 RECIPES: dict[str, tuple[tuple[str, int], ...]] = {
     "fp32": (("weight", 4), ("gradient", 4)),
     "bf16": (("weight", 2), ("gradient", 2), ("master weight", 4)),
     "bf16-fp32-gradients": (("weight", 2), ("gradient", 4), ("master weight", 4)),
+    "pure-bf16": (("weight", 2), ("gradient", 2)),
 }
 
+USUAL = ("adam", "adam-8bit", "sgd", "momentum", "adafactor")  # the optimizers that are compared with each other
 OF_RECIPE = "recipe"  # the format of frozen weights with the dtype of the recipe
-State = Callable[[Weight], tuple[tuple[str, tuple[Expr, ...]], ...]]
-
-
-def sgd(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-    """Return no state: plain SGD has none."""
-    return ()
-
-
-def momentum(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-    """Return one running mean of the gradient."""
-    return (("momentum", (*weight.shape, SINGLE)),)
-
-
-def adam(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-    """Return running means of the gradient and of its square, and the step counter; AdamW is the same."""
-    means = (("first moment", (*weight.shape, SINGLE)), ("second moment", (*weight.shape, SINGLE)))
-    return (*means, ("step", (STEP,)))
-
-
-def adafactor(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-    """Return one mean per row and per column of a matrix, or one per element otherwise, and the step counter."""
-    if len(weight.shape) < 2:
-        return (("second moment", (*weight.shape, SINGLE)), ("step", (STEP,)))
-    *before, rows, columns = weight.shape
-    return (("row means", (*before, rows, SINGLE)), ("column means", (*before, columns, SINGLE)), ("step", (STEP,)))
-
-
-def adam_8bit(weight: Weight) -> tuple[tuple[str, tuple[Expr, ...]], ...]:
-    """Return running means of 1 byte per element with a float32 scale per block; small weights use Adam's state.
-
-    Dettmers et al. 2022, arXiv:2110.02861, as allocated by bitsandbytes >= 0.44 in ``Optimizer2State.init_state``;
-    earlier versions use blocks of 2048. The step counter is not a tensor.
-    """
-    elements = Mul(*weight.shape)
-    large = Min(1, floor(elements / SMALLEST))  # 1 for a quantized weight, otherwise 0
-    mean = SINGLE * elements - large * (SINGLE * elements - elements - SINGLE * ceiling(elements / BLOCK))
-    return (("first moment", (mean,)), ("second moment", (mean,)))
-
-
-OPTIMIZERS: dict[str, State] = {
-    "adam": adam,
-    "adam-8bit": adam_8bit,
-    "sgd": sgd,
-    "momentum": momentum,
-    "adafactor": adafactor,
-}
-
-
 # What each ZeRO stage shards among the ranks that hold the same weight and process different tokens. Every rank has
 # its own step counter.
 DIVIDED: dict[str, tuple[str, ...]] = {
@@ -99,34 +50,31 @@ DIVIDED: dict[str, tuple[str, ...]] = {
     "zero2": ("state", "master weight", "gradient"),
     "zero3": ("state", "master weight", "gradient", "weight"),
 }
-# Optimizer states that are not per element, so they cannot be sharded like the elements.
-UNDIVIDED: dict[str, str] = {
-    "adafactor": "the row and column means of a matrix cannot be sharded like its elements",
-    "adam-8bit": "whether a shard of a weight is quantized, and in how many blocks, depends on how the weight is cut",
-}
 
 
 def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of an entry's weights with their gradients and optimizer state; of weights alone if frozen."""
     divided, optimizer = DIVIDED[conventions["data"]], conventions["optimizer"]
-    if entry.frozen and conventions.get(WEIGHTS, OF_RECIPE) != OF_RECIPE:  # its bytes are those of the format
+    if entry.frozen and conventions.get(WEIGHTS, OF_RECIPE) != OF_RECIPE:  # the format determines its bytes
         return ()
-    if "state" in divided and optimizer in UNDIVIDED:
+    if "state" in divided and OPTIMIZERS[optimizer].undivided:
         raise RuleError(
-            f"optimizer={optimizer} with data={conventions['data']}: {UNDIVIDED[optimizer]}; sharding the state is "
-            "supported for adam, momentum and sgd"
+            f"optimizer={optimizer} with data={conventions['data']}: {OPTIMIZERS[optimizer].undivided}; sharding is "
+            "supported for optimizers with one number per element, such as adam, momentum and sgd"
         )
     ranks = replicas(entry.kind, Placement.of(conventions), data=True)
+    recipe = dict(RECIPES[conventions["recipe"]])
+    width = recipe.get("master weight", recipe["weight"])  # bytes of an element that the optimizer updates
     terms: list[Term] = []
     for weight in entry.weights:
-        for what, size in RECIPES[conventions["recipe"]][: 1 if entry.frozen else None]:
+        for what, size in [*recipe.items()][: 1 if entry.frozen else None]:
             share = (*((1 / ranks,) if what in divided else ()), *shared(weight))
             factors = (*weight.shape, Integer(size), *share)
             terms.append(Term(f"{weight.path} ({what})", factors, purpose=f"{what}s", weight=weight.path))
-        for what, factors in () if entry.frozen else OPTIMIZERS[optimizer](weight):
-            share = (*((1 / ranks,) if "state" in divided and what != "step" else ()), *shared(weight))
-            kept = (*factors, *share)
-            terms.append(Term(f"{weight.path} ({what})", kept, purpose="optimizer's state", weight=weight.path))
+        for tensor in () if entry.frozen else OPTIMIZERS[optimizer].state(updated(entry, weight, width)):
+            share = (*((1 / ranks,) if "state" in divided and not tensor.once else ()), *shared(weight))
+            kept = (*tensor.factors, *share)
+            terms.append(Term(f"{weight.path} ({tensor.name})", kept, purpose="optimizer's state", weight=weight.path))
     return tuple(terms)
 
 
@@ -145,6 +93,13 @@ class TrainMemory(InFormat):
         if chosen["implementation"] == "megatron" and chosen["recipe"] == "fp32":
             raise RuleError("implementation=megatron needs half precision; choose a bf16 recipe")
         check_implemented(part, chosen["implementation"], " in half precision, or none, which excludes activations")
+        if reason := OPTIMIZERS[chosen["optimizer"]].whole:
+            split = [f"{name}={chosen[name]}" for name in ("tensor", "expert") if name in chosen]
+            if is_adapted(part.ledger) or split:
+                given_with = " and ".join(split) or "adapters"
+                raise RuleError(
+                    f"optimizer={chosen['optimizer']} with {given_with}: {reason}; choose another optimizer"
+                )
         if (form := chosen.get(WEIGHTS, OF_RECIPE)) == OF_RECIPE:
             return
         if not is_adapted(part.ledger):
@@ -217,7 +172,10 @@ QUANTITY = TrainMemory(
                 "gradient and 4 for the master weight",
                 "bf16-fp32-gradients": "bfloat16 with float32 gradients and master weights; per parameter, 2 bytes for "
                 "the weight, 4 for the gradient and 4 for the master weight",
-            }
+                "pure-bf16": "bfloat16 without master weights; per parameter, 2 bytes for the weight and 2 for the "
+                "gradient",
+            },
+            unusual=["pure-bf16"],
         ),
         WEIGHTS: Convention(
             {
@@ -228,16 +186,8 @@ QUANTITY = TrainMemory(
             unusual=UNUSUAL,
         ),
         "optimizer": Convention(
-            {
-                "adam": "Adam and AdamW: two moments of 4 bytes per element, and a step counter of 4 bytes per weight",
-                "adam-8bit": "Adam8bit and AdamW8bit of bitsandbytes, for every weight: two moments of 1 byte per "
-                "element, each with 4 bytes per block of 256 elements; weights below 4096 elements have moments of 4 "
-                "bytes per element; excludes two tables of 1024 bytes that all weights share",
-                "sgd": "SGD without momentum: no state",
-                "momentum": "SGD with momentum: one moment of 4 bytes per element",
-                "adafactor": "Adafactor: one moment of 4 bytes per row and per column of a matrix, or per element of "
-                "any other weight, and a step counter of 4 bytes per weight",
-            }
+            {name: each.meaning for name, each in OPTIMIZERS.items()},
+            unusual=[name for name in OPTIMIZERS if name not in USUAL],
         ),
         "implementation": Convention(
             {

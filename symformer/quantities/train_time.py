@@ -13,9 +13,9 @@ QUANTITY = TimeQuantity(
     "A training step takes at least this time on a device that moves N_bw bytes per second between memory and "
     "processor and computes N_peak FLOPs per second: the bytes over N_bw or the FLOPs over N_peak, whichever is "
     "larger; Williams et al. 2009 [williams2009]. It is a bound, not a prediction. The step is one forward and one "
-    "backward pass over B sequences of S tokens, and the update of the weights. The bytes are those of the weights, "
-    "their gradients and the optimizer state, each moved once; activations are excluded. The FLOPs are those of matrix "
-    f"products, at 2 per multiply-add. {FULL} {RANKS}",
+    "backward pass over B sequences of S tokens, and the update of the weights. The weights, their gradients and "
+    "the optimizer state are moved once; activations are excluded. Only the FLOPs of matrix "
+    f"products count, at 2 per multiply-add. {FULL} {RANKS}",
     STATE.rules,
     STATE.columns,
     {

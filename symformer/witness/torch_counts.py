@@ -100,7 +100,7 @@ class TorchWitness(Session):
         self._kept: dict[tuple[str, ...], TorchCount] = {}
         self._memory: Tensor | None = None  # the encoder's output
         self._chances: dict[tuple[int, str], float] = {}  # dropout of each module of a model kept here
-        self._states: dict[tuple[str, str, bool], tuple[int, int, int, int]] = {}
+        self._states: dict[tuple[str, str, bool, bool], tuple[int, int, int, int]] = {}
 
     # -- calls --------------------------------------------------------------------------------------------------
 
@@ -373,20 +373,24 @@ class TorchWitness(Session):
             self._kept[key] = TorchCount(total, {("", FORWARD): values}, frozenset([""]), names)
         return self._kept[key]
 
-    def states(self, optimizer: str, single: bool, device: str = "meta") -> tuple[int, int, int, int]:
+    def states(
+        self, optimizer: str, single: bool, device: str = "meta", copied: bool = True
+    ) -> tuple[int, int, int, int]:
         """Return the bytes of the parameters, gradients, master copies and optimizer state after a real step.
 
-        In half precision, the optimizer updates a single-precision master copy of the parameters.
+        In half precision, the optimizer updates a single-precision master copy of the parameters if ``copied``, and
+        otherwise the parameters themselves.
         """
-        key = (optimizer, device, single)
+        copied = copied and not single
+        key = (optimizer, device, single, copied)
         if key not in self._states:
             model = Session(self._build).model(device)
             trainable(model)
             with silence():  # diffusers logs the cast
                 parameters = list(model.to(torch.float32 if single else torch.bfloat16).parameters())
             trained = [parameter for parameter in parameters if parameter.requires_grad]
-            masters = trained if single else [parameter.detach().to(torch.float32) for parameter in trained]
-            # what an optimizer keeps of a parameter depends on its shape alone, so it steps on one of each shape
+            masters = [parameter.detach().to(torch.float32) for parameter in trained] if copied else trained
+            # the optimizer state of a parameter depends on its shape alone, so it steps on one of each shape
             copies = Counter(master.shape for master in masters)
             stepped_on = list({master.shape: master for master in masters}.values())
             for master in stepped_on:
@@ -406,7 +410,7 @@ class TorchWitness(Session):
             if optimizer != "sgd" and not state:
                 raise WitnessError(f"{optimizer} keeps no state for {self.component.name}: nothing was counted")
             gradients = _bytes(trained)
-            self._states[key] = (_bytes(parameters), gradients, 0 if single else _bytes(masters), state)
+            self._states[key] = (_bytes(parameters), gradients, _bytes(masters) if copied else 0, state)
         return self._states[key]
 
 
@@ -539,7 +543,7 @@ def train_memory(
     device: str = "meta",
 ) -> TorchCount:
     single = recipe == "fp32"
-    parameters, gradients, masters, state = witness.states(optimizer, single, device)
+    parameters, gradients, masters, state = witness.states(optimizer, single, device, recipe != "pure-bf16")
     if recipe == "bf16-fp32-gradients":
         gradients = masters
     total = parameters + masters + gradients + state

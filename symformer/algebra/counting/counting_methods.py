@@ -22,6 +22,7 @@ from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from ...quantities.cache_rules import SIZES
 from ...quantities.quantity import COUNTED
+from ...quantities.weight_formats import MEANINGS, UNUSUAL, defaults
 from . import parameter_changes
 from .counting_changes import CountingChange, FormulaTerm, Rank, exclusion, row_total, rows_of, value_at
 
@@ -93,10 +94,15 @@ def counting_methods(
         yield from _operations(model, number, "flops")
         yield from _operations(model, number, "train-flops", 1)
     elif number.unit == "bytes":
+        if own := model.provenance.weights:
+            yield from _in_format(model, own, f"the size of the weights as published (weights={own})", ())
         for way in _stored(model, number.active):
             for size, said in BYTES.items():
                 yield _in_bytes(way, size, said)
         yield from _nominal(model, number.active)
+        if not number.active:
+            for name in sorted(UNUSUAL - {model.provenance.weights}):
+                yield from _in_format(model, name, "the size of the weights", (f"weights={name} ({_library(name)})",))
     else:
         yield from _stored(model, number.active)
 
@@ -158,6 +164,27 @@ def _in_bytes(way: CountingMethod, size: Fraction, said: str) -> CountingMethod:
         unit="bytes",
         made=(lambda: parameter_changes.parameter_changes(model, formula, size)) if model is not None else tuple,
     )
+
+
+def _in_format(model: Model, name: str, counts: str, says: tuple[str, ...]) -> Iterator[CountingMethod]:
+    """Yield the bytes of the weights in a format; nothing if the format does not support the model."""
+    try:
+        formula = model.formula("weight-memory", weights=name)
+        numbers = {**defaults(name), **_numbers_of(formula)}
+    except SymformerError:
+        return
+    yield CountingMethod(counts, formula, numbers, says=says, unit="bytes", rank=Rank.PARTS if says else Rank.PLAIN)
+
+
+def _library(name: str) -> str:
+    """Return the first words of the meaning of a format: "AWQ" or "a GGUF file of type Q4_K_M"."""
+    return MEANINGS[name].partition(";")[0].partition(":")[0].partition(",")[0]
+
+
+def _numbers_of(formula: Formula) -> Mapping[Symbol, int]:
+    """Return the numbers of a formula, after checking every condition."""
+    formula.value()
+    return formula.source.known if formula.source is not None else {}
 
 
 def _nominal(model: Model, active: bool) -> Iterator[CountingMethod]:

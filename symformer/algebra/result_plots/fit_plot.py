@@ -21,7 +21,7 @@ GB = 10**9
 
 @dataclass(frozen=True)
 class MemoryBars(Plot):
-    """The weights of each format, with the cache and the logits, against what the device has."""
+    """The weights of each format, with the cache and the logits, against the memory of the device."""
 
     names: Sequence[str]
     weights: Sequence[int]

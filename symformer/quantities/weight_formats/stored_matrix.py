@@ -23,7 +23,7 @@ class WeightRole(StrEnum):
     TABLE = "table of positions, segments or classes"
     KERNEL = "convolution"
     VECTOR = "norm or bias"
-    PARAMETER = "parameter that is no layer"
+    PARAMETER = "parameter outside layers"
 
 
 @dataclass(frozen=True)
