@@ -8,14 +8,12 @@ from dataclasses import replace
 from ..formulas.account import Measure, Term
 from ..language.symbols import B, C
 from ..ledger.facts import Entry
-from .cache_formats import CACHE_MEANINGS
-from .cache_rules import LATENT, one_token
+from .cache_rules import one_token
 from .contractions import rules
 from .inference_memory import QUANTITY as MEMORY
-from .quantity import Convention, Conventions, Quantity
+from .quantity import Conventions, Quantity
 from .read_once import DECODE_RULES, DecodeReads
 from .time_quantity import CHECKED, RANKS, TimeQuantity
-from .weight_formats import MEANINGS
 
 FIXED: Mapping[str, str] = {"embedding": "lookup", "count": "contractions"}
 
@@ -28,7 +26,7 @@ def new_token(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return one_token(replace(entry, recalled=False), {**conventions, **FIXED})
 
 
-FORMATS = {"weights": Convention(MEANINGS), "cache": Convention(CACHE_MEANINGS), "latent": LATENT}
+FORMATS = {name: MEMORY.conventions[name] for name in ("weights", "cache", "latent")}
 READS = DecodeReads(
     Measure("decode-time", "bytes that a decoding step reads", "Q_decode", "bytes"),
     "The bytes of the weights and of the cache that a decoding step reads, each once.",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from ..formulas.account import Measure
 from ..language.symbols import B, S
 from ..ledger.facts import STORING, WEIGHTLESS, OperationKind
+from .inference_memory import QUANTITY as MEMORY
 from .prefill_flops import QUANTITY as WORK
-from .quantity import Convention, counts_nothing, refuse_observed, rows
+from .quantity import counts_nothing, refuse_observed, rows
 from .read_once import WeightReads
 from .time_quantity import CHECKED, FULL, RANKS, TimeQuantity, first
-from .weight_formats import MEANINGS
 
-WEIGHTS = {"weights": Convention(MEANINGS)}
+WEIGHTS = {"weights": MEMORY.conventions["weights"]}
 READS = WeightReads(
     Measure("prefill-time", "bytes of weights that a forward pass reads", "Q_prefill", "bytes"),
     "The bytes of the weights that a forward pass reads, each once.",
