@@ -28,6 +28,7 @@ from symformer.ledger.placement import Divisible, Placement, place
 from symformer.models.model import Model
 from symformer.quantities import quantities
 from symformer.quantities.quantity import Quantity
+from symformer.quantities.time_quantity import TimeQuantity
 
 from .samples import sampled
 
@@ -212,7 +213,8 @@ def cache_by_placement() -> Callable[[Divisible, Placement], Ledger]:
 
 def _answers(model: Model, first: int, every: int) -> list[Answer]:
     found, places = [], count()
-    for quantity, question in quantities().items():
+    # Times are computed from counts, whose conventions come first.
+    for quantity, question in sorted(quantities().items(), key=lambda each: isinstance(each[1], TimeQuantity)):
         if question.derived_from and (
             every == SAMPLED_OF_A_KIND or first
         ):  # it is a multiple of another quantity, as its own tests check
