@@ -1,0 +1,154 @@
+"""The collected numbers of serving.json: each is a result, or is listed with a reason."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import symformer as sf
+from symformer.language.symbols import SYMBOLS
+
+NUMBERS: dict[str, dict[str, Any]] = {
+    each["id"]: each for each in json.loads(Path(__file__).with_name("serving.json").read_text("utf-8"))
+}
+MIB = 2**20
+
+# The caches of transformers, of default configs in bf16: the model type, and the sizes of the run.
+CACHES: dict[str, tuple[str, dict[str, int]]] = {
+    **{
+        f"cache-{name.replace('_', '-')}": (name, {"B": 1, "C": 8})
+        for name in ("falcon_h1", "kimi_linear", "mamba", "mamba2", "olmo_hybrid", "zamba2")
+    },
+}
+
+
+@pytest.mark.parametrize("name", CACHES)
+def test_caches_of_default_configs(name: str) -> None:
+    kind, sizes = CACHES[name]
+    config = {"model_type": kind, **({"mamba_d_head": 8} if kind == "falcon_h1" else {})}  # facts: D_ssm is 8
+    assert sf.from_config(config).formula("kv-cache").value(**sizes) == NUMBERS[name]["value"]
+
+
+# Target, conventions and sizes of a quantity in bytes, and the factor of the printed number.
+BYTES: dict[str, tuple[str, str, dict[str, str], dict[str, int], int]] = {
+    "cache-t5-base-cross": ("t5-base", "kv-cache", {}, {"B": 2, "C": 7, "S_enc": 100}, 1),
+    "cache-whisper-large-v3-cross": ("whisper-large-v3", "kv-cache", {}, {"B": 1, "C": 7}, 1),
+    "llamacpp-kv-qwen3vl-8b-q8": ("qwen3-8b", "kv-cache", {"dtype": "q8_0"}, {"B": 1, "C": 8192}, MIB),
+    "llamacpp-kv-q8-64l": ("qwen3-32b", "kv-cache", {"dtype": "q8_0"}, {"B": 1, "C": 32768}, MIB),
+    "llamacpp-kv-dscoder-v2-16b-expanded": (
+        "deepseek-v2-lite", "kv-cache", {"dtype": "fp16", "latent": "expanded"}, {"B": 8, "C": 2048}, MIB,
+    ),
+    "safetensors-gpt-oss-20b": ("gpt-oss-20b", "weight-memory", {}, {}, 1),
+    "safetensors-llama-3-8b": ("llama-3-8b", "weight-memory", {}, {}, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_bytes_of_models(name: str) -> None:
+    target, quantity, conventions, sizes, unit = BYTES[name]
+    assert sf.model(target).formula(quantity, **conventions).value(**sizes) == NUMBERS[name]["value"] * unit
+
+
+# Caches of some layers: the target, the size that counts these layers, the conventions and the sizes of the run.
+SOME_LAYERS: dict[str, tuple[str, dict[str, str], dict[str, int], str]] = {
+    "llamacpp-kv-lfm2-1.2b": ("lfm2-1.2b", {"dtype": "fp16"}, {"B": 1, "C": 32768}, "L_attn"),
+    "llamacpp-kv-gemma3-4b-full": (
+        "gemma-3-4b-text", {"dtype": "fp16", "window": "reserved"}, {"B": 1, "C": 131072}, "L_global",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOME_LAYERS)
+def test_caches_of_the_layers_with_full_attention(name: str) -> None:
+    target, conventions, sizes, kind = SOME_LAYERS[name]
+    model = sf.model(target)
+    formula = model.formula("kv-cache", **conventions)
+    one_more = model.set({kind: model.known[SYMBOLS[kind]] + 1}).formula("kv-cache", **conventions)
+    layer = one_more.value(**sizes) - formula.value(**sizes)
+    assert layer * model.known[SYMBOLS[kind]] == NUMBERS[name]["value"] * MIB
+
+
+@pytest.mark.parametrize("name", [name for name in NUMBERS if name.startswith("llamacpp-bpw")])
+def test_bits_per_weight_of_gguf_mixtures(name: str) -> None:
+    each = NUMBERS[name]
+    kind = each["format"].partition(":")[2].lower()
+    found = sf.model("llama-3.1-8b").formula("weight-memory", weights=f"gguf:{kind}").value()
+    worked_out = int(re.search(r"([\d,]+) bytes of tensors", each["note"])[1].replace(",", ""))  # type: ignore[index]
+    assert found == worked_out
+    bits = Fraction(8 * found, 8_030_261_248 + 64)  # llama.cpp also counts the 64 factors as weights
+    assert abs(bits - Fraction(str(each["value"]))) <= Fraction(6, 10**5)
+
+
+TRAINED = {"lora-llama-2-7b-all-r64": ("llama-2-7b", 64), "lora-llama-3-8b-all-r16": ("llama-3-8b", 16)}
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_adapters_of_all_linear_layers(name: str) -> None:
+    target, rank = TRAINED[name]
+    adapted = sf.model(target, lora="all").set({"R": rank})
+    assert adapted.formula("trainable-params").value() == NUMBERS[name]["value"]
+
+
+def test_pages_of_vllm() -> None:
+    llama = sf.model("llama-3.1-8b")
+    page = llama.formula("kv-cache", dtype="fp8-head", block="16").value(B=1, C=1) / 32  # of one layer
+    assert page == NUMBERS["vllm-fp8-per-token-head-page"]["value"]
+    head = llama.formula("kv-cache", dtype="nvfp4").value(B=1, C=1) / (2 * 32 * 8)  # K or V of a head of a layer
+    assert head == NUMBERS["vllm-nvfp4-kv-head"]["value"]
+    page = llama.formula("kv-cache", block="16").value(B=1, C=1)
+    assert 3_8125 * 2**30 // 10_000 // page == NUMBERS["vllm-blocks-llama31-8b-3.81"]["value"]
+
+
+PAGES = ("vllm-fp8-per-token-head-page", "vllm-nvfp4-kv-head", "vllm-blocks-llama31-8b-3.81")
+# Numbers that other tests check: of files, single matrices and optimizers.
+ELSEWHERE = re.compile(
+    r"gguf-(file|tensors|matrix)-.*|bnb-(int8|nf4)-\d.*|exl3-.*|gptq-.*|opt-.*"
+    r"|ct-(w[23478]a16(_asym)?|w8a8|fp8|fp8_dynamic|mxfp4|mxfp6a16|mxfp8|nvfp4a16)-.*"
+)
+# The numbers that are not results, with the reason.
+OTHERS: dict[str, str] = {
+    "bnb-nf4-file-4096x4096-dq": "a file repeats tables and JSON text for every matrix",
+    "ct-fp8_block-256x512": "compressed-tensors has scales of 2 bytes; fp8-block has the 4 bytes of DeepSeek-V3",
+    "ct-nvfp4-256x512": "has a scale of the input, too",
+    "ct-w4a8-384x640": "one byte for each 4-bit weight",
+    "torchao-float8-weight-only": "a format of torchao",
+    "torchao-int8-weight-only": "a format of torchao",
+    "torchao-intx4-unpacked-g128": "a format of torchao",
+    "torchao-nvfp4": "without the scale of the matrix",
+    **dict.fromkeys(
+        (name for name in NUMBERS if name.startswith("deepspeed-")), "a convention of DeepSpeed's estimator"
+    ),
+    "llamacpp-buffers-r1-distill-qwen-32b-q4_k_m": "the part on one device of a model divided by llama.cpp",
+    "llamacpp-kv-q8-64l-gpu0": "41 of 64 layers on one device of llama.cpp",
+    "llamacpp-kv-r1-mla-q8": "a cache of latents in blocks",
+    "llamacpp-rs-qwen3.6-27b-3seq": "the convolution state in float32, a convention of llama.cpp",
+    "lora-llama-2-7b-save-head": "a trained copy of the LM head",
+    "lora-llama-3-8b-qv-dora-r8": "DoRA",
+    "qlora-double-quant-bits": "the constants of double quantization alone",
+    "safetensors-gpt-oss-120b-files": "files with their headers",
+    "safetensors-molmo-7b-nf4": "a checkpoint with text for every matrix",
+    "vllm-weights-llama31-8b": "a table of rotary positions on the device",
+    **dict.fromkeys(
+        (
+            name
+            for name in NUMBERS
+            if name.startswith(("vllm-block-", "vllm-concurrency-", "vllm-opt-", "vllm-padding-"))
+        ),
+        "a convention of vLLM that has no option yet",
+    ),
+}
+
+
+def test_every_number_is_a_result_or_has_a_reason() -> None:
+    bits = [name for name in NUMBERS if name.startswith("llamacpp-bpw")]
+    results = {*CACHES, *BYTES, *SOME_LAYERS, *bits, *TRAINED, *PAGES}
+    elsewhere = {name for name in NUMBERS if ELSEWHERE.fullmatch(name)}
+    assert not results & elsewhere
+    assert not (results | elsewhere) & {*OTHERS}
+    assert {*NUMBERS} == results | elsewhere | {*OTHERS}
+    assert (len(results), len(elsewhere), len(OTHERS)) == (34, 83, 29)
