@@ -223,6 +223,10 @@ def test_a_device_that_cannot_be_used_is_one_sentence(device: str, sentence: str
         ),
         (("compare", "gpt2", "llama-3-8b", "-q", "decode-time"), "decode-time is a lower bound, which does not add up"),
         (("explain", "gpt2", "17", "-q", "decode-time"), "decode-time is in seconds; explain accepts only counts"),
+        (
+            ("derive", "gpt2", "-q", "train-time", "--live", "-o", "page.html"),
+            "a live page shows counts and ratios, and train-time is a lower bound; omit --live",
+        ),
         (("list", "--devices", "--presets"), "--presets cannot be combined with --devices; remove one of the two"),
     ],
 )
