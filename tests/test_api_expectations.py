@@ -506,7 +506,7 @@ def test_the_command_line_suggests_the_right_name(line: str, suggestion: str) ->
 
 
 def test_verify_takes_conventions_and_the_old_spelling() -> None:
-    with pytest.raises(sf.OptionError, match="optimizer=agd is not supported by train-memory; did you mean sgd"):
+    with pytest.raises(sf.OptionError, match="optimizer=agd is not supported by train-memory; did you mean asgd"):
         sf.verify("gpt2", quantity="train-memory", optimizer="agd")
     with pytest.raises(sf.OptionError, match="optimizer=agd is not supported"):
         sf.verify("gpt2", quantity="train-memory", way={"optimizer": "agd"})

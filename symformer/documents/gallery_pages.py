@@ -62,6 +62,7 @@ COSTS = (
     "prefill-flops",
     "decode-flops",
     "generation-flops",
+    "weight-memory",
     "kv-cache",
     "activations",
     "train-memory",
