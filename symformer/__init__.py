@@ -11,8 +11,8 @@
 
 Functions: ``model``, ``architecture``, ``component``, ``from_config``, ``trace`` give models; ``compare``, ``check``,
 ``explain``, ``ratio``, ``sensitivity``, ``solve``, ``sweep`` and ``verify`` answer questions about them;
-``architectures``, ``presets``, ``components``, ``quantities`` and ``options`` list what there is. The sizes are SymPy
-symbols: ``from symformer.symbols import E, L``. Every error is a ``SymformerError``.
+``architectures``, ``presets``, ``components``, ``quantities``, ``devices`` and ``options`` list what there is. The
+sizes are SymPy symbols: ``from symformer.symbols import E, L``. Every error is a ``SymformerError``.
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ __all__ = [
     "compare",
     "component",
     "components",
+    "devices",
     "explain",
     "fit",
     "from_config",
@@ -138,6 +139,7 @@ _HOMES = {
     "compare": "algebra.compare",
     "component": "components",
     "components": "views.listing",
+    "devices": "views.listing",
     "explain": "algebra.explain",
     "from_config": "architectures",
     "model": "targets.resolution",
@@ -154,7 +156,7 @@ _HOMES = {
     "verify": "witness",
 }
 # These packages are also callable: ``symformer.architectures()`` lists the architectures.
-_LISTS = ("architectures", "components", "quantities")
+_LISTS = ("architectures", "components", "devices", "quantities")
 
 
 def __getattr__(name: str) -> Any:

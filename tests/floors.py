@@ -17,7 +17,7 @@ FLOORS = [
     ["ledger"],
     ["formulas"],
     ["quantities"],
-    ["components", "papers"],
+    ["components", "devices", "papers"],
     ["models", "configs"],
     ["architectures"],
     ["certificates", "catalogue"],
@@ -61,6 +61,9 @@ INNER: Mapping[str, list[list[str]]] = {
         ["traffic_rules", "train_flops", "ratio_quantity"],
         ["utilization"],
         ["intensity", "traffic"],
+        ["inference_memory", "prefill_flops", "train_memory"],
+        ["read_once", "time_quantity"],
+        ["decode_time", "prefill_time", "train_time"],
     ],
     "models": [["provenance"], ["model"]],
     "witness": [

@@ -506,7 +506,7 @@ def test_the_command_line_suggests_the_right_name(line: str, suggestion: str) ->
 
 
 def test_verify_takes_conventions_and_the_old_spelling() -> None:
-    with pytest.raises(sf.OptionError, match="optimizer=agd is not supported by train-memory; did you mean sgd"):
+    with pytest.raises(sf.OptionError, match="optimizer=agd is not supported by train-memory; did you mean asgd"):
         sf.verify("gpt2", quantity="train-memory", optimizer="agd")
     with pytest.raises(sf.OptionError, match="optimizer=agd is not supported"):
         sf.verify("gpt2", quantity="train-memory", way={"optimizer": "agd"})
@@ -522,7 +522,9 @@ def documented() -> list[Any]:
     found: list[Any] = []
     for name in sf.__all__:
         item = (
-            getattr(listing, name, None) if name in ("architectures", "components", "quantities") else getattr(sf, name)
+            getattr(listing, name, None)
+            if name in ("architectures", "components", "devices", "quantities")
+            else getattr(sf, name)
         )
         found.append(pytest.param(item, id=name))
         if inspect.isclass(item) and not issubclass(item, Exception):

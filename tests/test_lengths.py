@@ -37,6 +37,9 @@ REACH = {
     "decode-flops": C + 1,  # the new token follows those in the cache
     "inference-memory": C + 1,
     "kv-cache": C,  # the cache may be full
+    "decode-time": C + 1,
+    "prefill-time": S,
+    "train-time": S,
     "generation-flops": S + N_new - 1,  # the last token is not read again
 }
 
@@ -60,6 +63,7 @@ def test_length_condition_of_each_quantity(quantity: str) -> None:
         "N_tps": 6,
         "N_dev": 7,
         "N_peak": 9,
+        "N_bw": 6,
         "N_pp": 4,
         "N_micro": 5,
     }  # each limit is then 1,024 = P, or less

@@ -189,6 +189,48 @@ def test_gguf_mixtures_have_the_sizes_of_published_files(name: str) -> None:
     assert of_file(facts).formula("weight-memory", weights=f"gguf:{kind}").value() == each["value"] - header
 
 
+# Sizes of published Q4_K_M files, as stated in lists of downloads.
+DOWNLOADS = {
+    "gemma-2-2b": 1_708_582_752,  # bartowski/gemma-2-2b-it-GGUF
+    "gemma-2-9b": 5_761_057_728,  # bartowski/gemma-2-9b-it-GGUF
+    "gemma-3-4b-text": 2_489_757_856,  # ggml-org/gemma-3-4b-it-GGUF
+    "gemma-3-12b-text": 7_300_574_976,  # ggml-org/gemma-3-12b-it-GGUF
+    "qwen3-30b-a3b": 18_556_685_824,  # Qwen/Qwen3-30B-A3B-GGUF
+    "smollm3-3b": 1_915_305_312,  # ggml-org/SmolLM3-3B-GGUF
+    "olmo-2-7b": 4_472_020_256,  # allenai/OLMo-2-1124-7B-Instruct-GGUF
+    "afm-4.5b": 2_916_301_824,  # arcee-ai/AFM-4.5B-GGUF
+    "seed-oss-36b": 21_762_149_024,  # bartowski/ByteDance-Seed_Seed-OSS-36B-Instruct-GGUF
+    "ministral-3-3b-text": 2_147_023_008,  # mistralai/Ministral-3-3B-Instruct-2512-GGUF
+    "ministral-3-8b-text": 5_198_911_904,  # mistralai/Ministral-3-8B-Instruct-2512-GGUF
+}
+
+
+@pytest.mark.parametrize("target", DOWNLOADS)
+def test_downloads_have_a_header_and_the_tensors(target: str) -> None:
+    """The header has 3.5 to 8.5 MB, by the size of the tokenizer. It and every tensor are padded to 32 bytes."""
+    model = sf.model(target)
+    formula = model.formula("weight-memory", weights="gguf:q4_k_m")
+    tensors = [
+        (int(count.subs(model.known)), int(term.expr.subs(model.known)))
+        for count, line in formula.root.leaves()
+        for term in line.terms
+    ]
+    assert sum(count * size for count, size in tensors) == formula.value()
+    padding = sum(count * (-size % 32) for count, size in tensors if count == 1)
+    header = DOWNLOADS[target] - formula.value() - padding
+    assert header % 32 == 0
+    assert 3_500_000 < header < 8_500_000
+
+
+def test_two_files_of_one_family_differ_by_the_names_of_their_tensors() -> None:
+    """Gemma 2 9B has 16 layers more than 2B, each with 13 tensors, whose names and shapes take 50 to 90 bytes each."""
+    headers = [
+        DOWNLOADS[name] - sf.model(name).formula("weight-memory", weights="gguf:q4_k_m").value()
+        for name in ("gemma-2-2b", "gemma-2-9b")
+    ]
+    assert 16 * 13 * 45 < headers[1] - headers[0] < 16 * 13 * 90
+
+
 def more(layer: int, layers: int) -> bool:
     """Return whether a layer has the better type, as in ``use_more_bits`` of llama.cpp."""
     return layer < layers // 8 or layer >= 7 * layers // 8 or (layer - layers // 8) % 3 == 2
@@ -382,7 +424,7 @@ def test_rules_that_depend_on_a_number_are_refused_at_other_numbers() -> None:
 
 
 def test_models_whose_files_were_not_compared_are_refused() -> None:
-    for target in ("gpt2", "deepseek-v3", "mamba"):
+    for target in ("gpt2", "deepseek-v3", "mamba", "mixtral-8x7b"):
         with pytest.raises(RuleError, match="GGUF files were not compared"):
             sf.model(target).formula("weight-memory", weights="gguf:q4_0")
     with pytest.raises(RuleError, match="the role of every weight"):

@@ -231,9 +231,7 @@ def check(
     quantity, conventions = question.measure.name, spelled(conventions, question.choices)
     whole = model.formula(quantity, **conventions)
     if not whole.additive:
-        raise OptionError(
-            f"{quantity} is a ratio, which does not add up over parts; check its numerator and denominator"
-        )
+        raise OptionError(f"{quantity} is a {whole.form}, which does not add up over parts; check {whole.sides}")
     ours = whole if part is None else whole.part(part)
     said = {one_name(name): value for name, value in (names or {}).items()}
     reading = read(formula, said)

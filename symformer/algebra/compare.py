@@ -128,7 +128,7 @@ def _formulas(sides: Sequence[Asked], quantity: str, given: Sequence[Mapping[str
             raise OptionError(f"{units}; compare counts in one unit")
         if not formula.additive:
             raise OptionError(
-                f"{quantity} is a ratio, which does not add up over parts; compare its numerator and denominator"
+                f"{quantity} is a {formula.form}, which does not add up over parts; compare {formula.sides}"
             )
     return found
 

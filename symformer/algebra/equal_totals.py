@@ -129,7 +129,9 @@ def tied_totals(first: Formula, second: Formula, quantity: str, by: Symbol) -> T
     below = same_quantity_of(second, model, quantity)
     for each in (above, below):
         if not each.additive:
-            raise OptionError(f"{quantity} is a ratio and cannot be made equal; use its numerator or denominator")
+            raise OptionError(
+                f"{quantity} is a {each.form} and cannot be made equal; use {each.sides.replace(' and ', ' or ')}"
+            )
     if by in model.settable and by not in below.totals:
         below = same_quantity_of(second, model.set({by: by}), quantity)
     target = model.target

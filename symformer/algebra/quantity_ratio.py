@@ -306,7 +306,7 @@ def ratio(model: Model | AnyTarget, numerator: str, denominator: str, **conventi
     for name, choices in zip((numerator, denominator), known, strict=True):
         formula = found.formula(name, **{key: each for key, each in conventions.items() if key in choices})
         if not formula.additive:
-            raise OptionError(f"{name} is a ratio itself; divide quantities that add up over parts")
+            raise OptionError(f"{name} is a {formula.form} itself; divide quantities that add up over parts")
         formulas.append(formula)
     return QuantityRatio(formulas[0], formulas[1])
 

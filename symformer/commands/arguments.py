@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ..formulas.formula import Formula
     from ..models.model import Model
+    from ..views.device_bounds import DeviceRates
 
 target = click.argument("target", shell_complete=completion_values.target)
 quantity = click.option(
@@ -68,12 +69,30 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print the result
 
 def formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...]) -> tuple[Model, Formula]:
     """Return the model of a target and its formula. Raises SizeError if a size that is set has no effect on it."""
+    model, found, _ = formula_on_device(target, quantity, sets, options, None)
+    return model, found
+
+
+def formula_on_device(
+    target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], device: str | None
+) -> tuple[Model, Formula, DeviceRates | None]:
+    """Return the model of a target, its formula, and the rates of its device.
+
+    Raises SizeError if a size that is set has no effect on the formula, and OptionError if the device has none.
+    """
     from ..targets.resolution import pairs, resolve
 
     model, conventions = resolve(target, pairs(options), sets, [quantity])
-    found = model.formula(quantity, **conventions)
+    found, rates = model.formula(quantity, **conventions), None
+    if device is not None:
+        from ..devices import chosen_device
+        from ..views.device_bounds import DeviceRates
+
+        rates = DeviceRates.of(chosen_device(device), found)
+        model = rates.set_in(model, found)
+        found = model.formula(quantity, **conventions)
     model.check_run_sizes([found])
-    return model, found
+    return model, found, rates
 
 
 class OpenModelArguments(NamedTuple):

@@ -341,7 +341,9 @@ def _over(
     above, below = beside.formulas()
     for formula in (*above, *below):
         if not formula.additive:
-            raise OptionError(f"{formula.measure.name} is itself a ratio; --divide-by divides two additive quantities")
+            raise OptionError(
+                f"{formula.measure.name} is itself a {formula.form}; --divide-by divides two additive quantities"
+            )
     found = [QuantityRatio(*each) for each in zip(above, below, strict=True)]
     if output is not None and plot_output.is_plot(output, PLOTS):
         from ..algebra.result_plots.ratio_plot import draw_together

@@ -25,6 +25,12 @@ def quantity(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
     return [name for name in quantities() if name.startswith(incomplete)]
 
 
+def device(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from ..devices import devices
+
+    return [name for name in devices() if name.startswith(incomplete)]
+
+
 def option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete options of the target and conventions of the quantity, with their values."""
     from ..components.base import spell_option

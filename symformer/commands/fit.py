@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import arguments, plot_output
+from . import arguments, completion_values, plot_output
 from .base_command import Command
 from .terminal import print_result, progress
 
@@ -14,7 +14,13 @@ NONE = 1  # the exit status if no format fits
 @click.command("fit", cls=Command)
 @arguments.target
 @click.option("--gpus", "devices", type=click.IntRange(1, 4096), default=1, show_default=True, help="The devices.")
-@click.option("--memory", metavar="N", required=True, help="The memory of one device, such as 80GiB.")
+@click.option("--memory", metavar="N", help="The memory of one device, such as 80GiB.")
+@click.option(
+    "--gpu",
+    metavar="NAME",
+    shell_complete=completion_values.device,
+    help="The name of the device instead of its memory, such as h100-80gb; see `symformer list --devices`.",
+)
 @click.option("--share", metavar="SHARE", help="The share of the memory that may be used, such as 90%.")
 @click.option("--reserve", metavar="N", help="The amount of that share that stays free, such as 2GiB.")
 @click.option(
@@ -31,7 +37,8 @@ NONE = 1  # the exit status if no format fits
 def command(
     target: str,
     devices: int,
-    memory: str,
+    memory: str | None,
+    gpu: str | None,
     share: str | None,
     reserve: str | None,
     context: int,
@@ -50,12 +57,21 @@ def command(
 
     \b
     symformer fit llama-3.3-70b-instruct --gpus 2 --memory 80GiB --share 90%
+    symformer fit llama-3.3-70b-instruct --gpus 2 --gpu h100-80gb
     symformer fit llama-3-8b --memory 24GiB --weights awq --weights gguf:q4_k_m --option cache=fp8
     """
     from ..algebra.fit import check_conventions, fit
+    from ..devices import memory_of
     from ..targets.resolution import pairs, resolve
 
     plot_output.check(output, as_json)
+    if memory is not None and gpu is not None:
+        raise click.UsageError("--memory and --gpu cannot be combined; remove one of the two")
+    capacity = memory_of(gpu) if gpu is not None else memory
+    if capacity is None:
+        raise click.UsageError(
+            "give the memory of one device, as in --memory 80GiB, or its name, as in --gpu h100-80gb"
+        )
     given = pairs(options)
     check_conventions(given)
     # without the sizes that only the format of a config has, such as its elements per group
@@ -65,7 +81,7 @@ def command(
         found = fit(
             model,
             devices=devices,
-            memory=memory,
+            memory=capacity,
             share=share,
             reserve=reserve,
             context=context,

@@ -17,19 +17,26 @@ if TYPE_CHECKING:
 
     from ..output.blocks import Math, Piece, Table
 
+INTEGER = {"int8": "OP/s"}  # the unit of the peak of a dtype that is not a floating-point dtype
 _BRIEF = 65  # characters of a formula in a list
 
 
 @click.command("list", cls=Command)
 @click.option("--presets", "only_presets", is_flag=True, help="List only the presets, with their Hub ids and sources.")
+@click.option("--devices", "only_devices", is_flag=True, help="List only the devices, with their sources.")
 @arguments.as_json
-def command(only_presets: bool, as_json: bool) -> None:
+def command(only_presets: bool, only_devices: bool, as_json: bool) -> None:
     """List architectures, presets, components and quantities."""
     from .. import architectures, components
     from ..output.blocks import Table
     from ..quantities import quantities
     from ..quantities.quantity import PLACEMENT
 
+    if only_presets and only_devices:
+        raise click.UsageError("--presets cannot be combined with --devices; remove one of the two")
+    if only_devices:
+        _devices(as_json)
+        return
     presets = architectures.presets()
     if as_json and only_presets:
         print_json(presets)
@@ -48,6 +55,43 @@ def command(only_presets: bool, as_json: bool) -> None:
         print_blocks([Table.of(["name", "architecture", "Hugging Face Hub", "source of the sizes"], rows, "llll")])
     else:
         print_blocks(_tables())
+
+
+def _devices(as_json: bool) -> None:
+    """Print the devices."""
+    from ..devices import devices
+    from ..output.blocks import Table
+    from ..views.device_bounds import memory_text, rate_text
+
+    if as_json:
+        facts = {
+            name: {
+                "title": each.title,
+                "memory": each.memory,
+                "bandwidth": each.bandwidth,
+                "peak": dict(each.peak),
+                "links": dict(each.links),
+                "source": each.source,
+            }
+            for name, each in devices().items()
+        }
+        print_json(facts)
+        return
+    rows = [
+        [
+            name,
+            memory_text(each.memory),
+            "" if each.bandwidth is None else rate_text(each.bandwidth, "B/s"),
+            ", ".join(
+                f"{dtype} {rate_text(value, INTEGER.get(dtype, 'FLOP/s'))}" for dtype, value in each.peak.items()
+            ),
+            ", ".join(f"{link} {rate_text(value, 'B/s')}" for link, value in each.links.items()),
+            each.source,
+        ]
+        for name, each in devices().items()
+    ]
+    head = ["name", "memory", "bandwidth", "dense peak", "links, both directions", "source"]
+    print_blocks([Table.of(head, rows, "lrrlll")])
 
 
 def _tables() -> Iterator[Table]:

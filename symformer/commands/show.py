@@ -30,6 +30,19 @@ from .terminal import print_blocks, print_error, print_json, print_lines
 @click.option(
     "--conventions", "every", is_flag=True, help="Compare every value of each convention and list who uses it."
 )
+@click.option(
+    "--device",
+    metavar="DEVICE",
+    shell_complete=completion_values.device,
+    help="The device of a time bound or a utilization: a name, such as h100-80gb or h100-80gb:fp8 (see `symformer list "
+    "--devices`), or its bandwidth and peak, such as 3.35TB/s,989TFLOP/s.",
+)
+@click.option(
+    "--price",
+    "per_hour",
+    metavar="PRICE",
+    help="The price of the device per hour, for the least price of a million tokens.",
+)
 @arguments.as_json
 def command(
     target: str,
@@ -39,6 +52,8 @@ def command(
     part: str | None,
     notation: str | None,
     every: bool,
+    device: str | None,
+    per_hour: str | None,
     as_json: bool,
 ) -> None:
     """Show a formula, its value and its breakdown.
@@ -47,6 +62,7 @@ def command(
     """
     from ..formulas import ranks
     from ..output.blocks import plain
+    from ..views.device_bounds import bound_json, bound_lines, price, price_per_million
     from ..views.equations import equation
     from ..views.formula_blocks import formula_blocks
     from ..views.part_copies import part_json
@@ -66,21 +82,31 @@ def command(
             raise click.UsageError(
                 "--conventions applies to the whole model and cannot be combined with --part; remove one of the two"
             )
+        if device is not None or per_hour is not None:
+            name = "--price" if device is None else "--device"
+            raise click.UsageError(f"--conventions cannot be combined with {name}; remove one of the two")
         _conventions(target, quantity, sets, options, as_json)
         return
-    model, whole = arguments.formula(target, quantity, sets, options)
+    model, whole, rates = arguments.formula_on_device(target, quantity, sets, options, device)
     formula = whole if part is None else whole.part(part)
     if notation is not None:
         print_lines(equation(formula, notation) + "\n")
         for line in ranks.stated(formula.ranks, model.known):  # on standard error: the equation itself is pasted
             print_error(plain(line))
         return
+    cost = None if per_hour is None else price(per_hour)
+    if cost is not None:
+        price_per_million(model, formula, cost)
     if as_json:
+        bound = bound_json(model, formula, cost)
+        where = {} if rates is None else {"device": rates.to_json()}
         place = {} if part is None else {"part": part_json(model, formula)}
         towers = towers_json(model, formula)
-        print_json({**show_json(model, formula), **towers, **place, "provenance": provenance_json(model, whole)})
+        facts = {**show_json(model, formula), **bound, **where, **towers, **place}
+        print_json({**facts, "provenance": provenance_json(model, whole)})
         return
-    print_blocks(formula_blocks(model, whole, formula))
+    lines = [*bound_lines(model, formula, cost), *([rates.line(formula)] if rates is not None else [])]
+    print_blocks(formula_blocks(model, whole, formula, lines))
 
 
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:

@@ -13,11 +13,12 @@ from sympy import Add, Symbol, expand
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..formulas.ratio import Ratio
+from ..formulas.time_bound import TimeBound
 from ..language.errors import joined
+from ..language.notation.display_tree import Call, Label, Sum, ordered_terms, sizes_of, tree
 from ..language.notation.display_tree import FractionNode as Quotient
-from ..language.notation.display_tree import Label, Sum, ordered_terms, sizes_of, tree
-from ..language.notation.text import amount, number, percent
-from ..language.symbols import letter, print_order
+from ..language.notation.text import amount, number, percent, seconds
+from ..language.symbols import N_bw, N_peak, letter, print_order
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, size_meaning
 from ..output.blocks import (
@@ -166,6 +167,12 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
             quotients = _quotients(formula, value, found.rows)
             checked = [*sides, *quotients, Heading(1, ["The check against torch"]), *checked]
         return [*_ratio(formula, value, subject), *counted], [*holds, *checked]
+    if isinstance(formula, TimeBound):
+        checked = [Paragraph([found.checked])]
+        if form == "full":
+            sides = [*_side(formula.moved, formula, "bytes"), *_side(formula.work, formula, "flops")]
+            checked = [*sides, Heading(1, ["The check against torch"]), *checked]
+        return [*_bound(formula, value, subject), *counted], [*holds, *checked]
     result = [*_result(formula, value, subject), *message(formula, value, found.purposes, found.params), *counted]
     if form == "short":
         return result, [*holds, _totals(formula, value, found.totals), Paragraph(short_check(found.check))]
@@ -208,11 +215,32 @@ def _ratio(formula: Ratio, value: int | Fraction | None, subject: SubjectFacts) 
     return result
 
 
-def _side(side: Formula, formula: Ratio) -> list[Block]:
-    """Return the rows of one side of a ratio."""
+def _bound(formula: TimeBound, value: int | Fraction | None, subject: SubjectFacts) -> list[Block]:
+    """Return a bound on a time and both of its sides."""
+    moved, work = formula.moved, formula.work
+    times = (Quotient(_label(moved), tree(N_bw)), Quotient(_label(work), tree(N_peak)))
+    result: list[Block] = [Equation(Chain((_label(formula),), (Call("max", times),)), key=True, id=formula.id)]
+    result += [Equation(Chain((_label(side),), (tree(side.display_expr),))) for side in (moved, work)]
+    letters = Math(_label(moved)), Math(_label(work))
+    said_of = f" denotes the {moved.measure.title} and ", f" the {work.measure.title}."
+    result.append(Paragraph([letters[0], said_of[0], letters[1], said_of[1]]))
+    if value is not None:
+        line: Line = [
+            "For ",
+            *subject_line(subject, formula),
+            ", the time is ",
+            Strong(f"at least {seconds(Fraction(value))}"),
+            ".",
+        ]
+        result.append(Paragraph(line))
+    return result
+
+
+def _side(side: Formula, formula: Formula, name: str = "") -> list[Block]:
+    """Return the rows of one side of a ratio or of a bound."""
     if not side.root.lines:  # not a quantity of the model, such as a device's peak
         return []
-    anchor = f"{formula.id}.{side.id.rpartition('.')[2]}"  # side.id is the anchor of its own chapter
+    anchor = f"{formula.id}.{name or side.id.rpartition('.')[2]}"  # side.id is the anchor of its own chapter
     rows: list[Sequence[Line]] = [
         [[named(row.path, formula)], [Math.of(row.count)], [Math.of(row.each)]] for row in side.rows if row.each != 0
     ]

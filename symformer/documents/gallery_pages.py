@@ -12,7 +12,7 @@ from sympy import Add, Expr, Integer, Symbol
 from ..architectures import architecture, names, presets_of
 from ..formulas.formula import Formula
 from ..language.notation.latex import latex
-from ..language.symbols import B, C, N_dev, N_dp, N_micro, N_new, N_peak, N_pp, N_tok, N_tp, N_tps, P, R, S, S_enc
+from ..language.symbols import B, C, N_bw, N_dev, N_dp, N_micro, N_new, N_peak, N_pp, N_tok, N_tp, N_tps, P, R, S, S_enc
 from ..models.model import Model
 from ..output.blocks import Document
 from ..views.example_facts import with_numbers
@@ -62,6 +62,7 @@ COSTS = (
     "prefill-flops",
     "decode-flops",
     "generation-flops",
+    "weight-memory",
     "kv-cache",
     "activations",
     "train-memory",
@@ -87,10 +88,14 @@ ADAPTED_QUANTITIES = ("params", "trainable-params", "train-flops", "train-memory
 # per second and device.
 TRAINED = "llama-2-70b"
 OF_RUN = f"{TRAINED}-run"
-TRAINED_QUANTITIES = ("macs", "attention-share", "run-flops", "mfu", "hfu", "pipeline-bubble")
+TRAINED_QUANTITIES = (
+    *("macs", "attention-share", "run-flops", "mfu", "hfu", "pipeline-bubble"),
+    *("train-time", "prefill-time", "decode-time"),
+)
 TRAINED_RUN: dict[Symbol, Expr] = {
     **{B: Integer(1), S: Integer(4096), N_tok: Integer(2 * 10**12), N_pp: Integer(8), N_micro: Integer(32)},
     **{N_dev: Integer(2000), N_tps: Integer(645_874), N_peak: Integer(312 * 10**12)},
+    **{N_bw: Integer(2039 * 10**9), C: Integer(4096)},
 }
 RANK_QUANTITIES = ("params", "train-memory", "communication")
 RANK_CONVENTIONS = {

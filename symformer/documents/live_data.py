@@ -15,6 +15,7 @@ from ..catalogue.recognized_model import RecognizedModel
 from ..formulas import ranks
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula, affects_formula
+from ..formulas.ratio import Ratio
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import DocumentError
 from ..language.notation.data import Data, data
@@ -85,7 +86,7 @@ class Sheet:
             "parts": self._shares(parts),
             "purposes": self._shares(uses),
             **({"ranks": self._ranks(formula)} if formula.ranks != ONE else {}),
-            **({"over": self.tree(formula.denominator.display_expr)} if not formula.additive else {}),  # type: ignore[attr-defined]
+            **({"over": self.tree(formula.denominator.display_expr)} if isinstance(formula, Ratio) else {}),
         }
 
     def _ranks(self, formula: Formula) -> list[int | str]:

@@ -10,6 +10,7 @@ from ..language.errors import DocumentError
 from ..models.model import Model
 from ..output.blocks import Block, Document, Heading, References
 from ..quantities import quantity as find_quantity
+from ..quantities.time_quantity import TimeQuantity
 from ..views.derivation_facts import DerivationFacts, derivation_facts
 from ..views.model_variants import FORMS, Variants
 from .derivation_document import laid_out
@@ -44,7 +45,7 @@ def page(
     Raises
     ------
     DocumentError
-        For more than two models or one quantity, or if no form is short enough.
+        For more than two models or one quantity, for a lower bound, or if no form is short enough.
 
     """
     if len(quantities) != 1:
@@ -56,6 +57,8 @@ def page(
         raise DocumentError(
             f"{models[0].target} is given twice; a live page of one model can also compare it with itself"
         )
+    if isinstance(find_quantity(quantity), TimeQuantity):
+        raise DocumentError(f"a live page shows counts and ratios, and {quantity} is a lower bound; omit --live")
     choices = find_quantity(quantity).choices
     given = {name: value for name, value in conventions.items() if name in choices}
     forms = ("full", "short") if form == "full" and len(models) == 1 else ("short",)

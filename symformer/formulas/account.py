@@ -9,7 +9,7 @@ from functools import cached_property
 from sympy import Add, Expr, Mul
 
 from ..language.errors import DerivationError
-from ..language.symbols import LETTERS, MEASURES
+from ..language.symbols import LETTERS, MEASURES, TIME
 from ..ledger.facts import ONE, Entry, Part
 
 
@@ -24,7 +24,8 @@ class Measure:
 
     def __post_init__(self) -> None:
         """Raise DerivationError for a letter that is a size of the alphabet or could be confused with one."""
-        if self.letter in LETTERS or self.letter.partition("_")[0] not in MEASURES:
+        base, subscript, _ = self.letter.partition("_")
+        if self.letter in LETTERS or (base not in MEASURES and not (base == TIME and subscript)):
             raise DerivationError(
                 f"{self.name} cannot have the letter {self.letter}; use one of {', '.join(sorted(MEASURES))}, "
                 "which are not sizes, with or without a subscript"

@@ -24,7 +24,7 @@ NOTHING, UNIT = Polynomial(), Polynomial.number(1)
 def compiled(formula: Formula) -> Compiled:
     """Compile a formula for integers and arrays. Raises OptionError for a ratio, which is not an integer."""
     if not formula.additive:
-        raise OptionError(f"{formula.id} is a ratio, not an integer; use its numerator and denominator separately")
+        raise OptionError(f"{formula.id} is a {formula.form}, not an integer; use {formula.sides} separately")
     known = formula.source.known if formula.source is not None else {}
     relations = formula.relations
     given = {str(size): number for size, number in known.items() if size not in relations}

@@ -135,6 +135,8 @@ class Formula(Operators, Tabular, Immutable, Shown):
     ranks: Expr = ONE  # the number of ranks, if the formula is per rank
     fixed: frozenset[Symbol] = frozenset()  # the sizes that partial() replaced
     additive: ClassVar[bool] = True  # True if it is the sum of its rows
+    form: ClassVar[str] = "sum"
+    sides: ClassVar[str] = ""  # the additive formulas that a formula that is not additive is computed from
 
     def __post_init__(self) -> None:
         """Raise SizeError if substituting the relations makes the formula too long to expand."""

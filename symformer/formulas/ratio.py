@@ -28,6 +28,8 @@ class Ratio(Formula):
     counts: Measure = field(kw_only=True)  # the measure of the numerator
     denominator: Formula = field(kw_only=True)
     additive: ClassVar[bool] = False
+    form: ClassVar[str] = "ratio"
+    sides: ClassVar[str] = "its numerator and denominator"
 
     @property
     def numerator(self) -> Formula:

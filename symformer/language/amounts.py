@@ -13,6 +13,10 @@ _THOUSANDS = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12, "P": 10**15}
 _BYTES = {"kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15}
 _BYTES |= {f"{each}iB": 1024**power for power, each in enumerate("KMGTP", 1)}
 MAX_LENGTH, MAX_EXPONENT = 60, 40
+_RATE = re.compile(_WRITTEN.pattern + r"(/s)?", re.ASCII)
+_FLOPS = re.compile(r"([kKMGTPE]?)FLOP[sS]?")
+_POWERS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
+_RATE_FORMS = "write bytes as in 3.35TB/s, or FLOPs as in 989TFLOP/s"
 
 
 def is_amount(text: str) -> bool:
@@ -29,11 +33,41 @@ def amount(text: str, unit: str = "") -> int:
     found = _WRITTEN.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
     if found is None:
         raise ArithmeticTextError(f"{quoted(text)} is not a valid amount; write 7000000000, 7e9 or 80GB")
-    whole, part, exponent, suffix = found.groups()
+    return _integer(text, found, _times(text, found[4], unit))
+
+
+def rate(text: str, unit: str = "") -> int:
+    """Parse bytes or FLOPs per second to an integer. Raises ArithmeticTextError.
+
+    >>> rate("3.35TB/s"), rate("800GiB/s"), rate("989TFLOP/s"), rate("1.979 PFLOPS")
+    (3350000000000, 858993459200, 989000000000000, 1979000000000000)
+    """
+    found = _RATE.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
+    if found is None:
+        raise ArithmeticTextError(f"{quoted(text)} is not a bandwidth or a peak; {_RATE_FORMS}")
+    suffix, per_second = found[4], found[5]
+    flops = _FLOPS.fullmatch(suffix)
+    if not suffix:
+        raise ArithmeticTextError(f"{quoted(text)} has no unit; {_RATE_FORMS}")
+    if suffix not in _BYTES and flops is None:
+        raise ArithmeticTextError(f"{quoted(text)} has the unknown unit {quoted(suffix)}; {_RATE_FORMS}")
+    if per_second is None and not suffix.endswith("FLOPS"):
+        raise ArithmeticTextError(f"{quoted(text)} is not per second; {_RATE_FORMS}")
+    if unit and (unit == "bytes/s") != (flops is None):
+        raise ArithmeticTextError(f"{quoted(text)} is not in {unit}")
+    value = _integer(text, found, _BYTES[suffix] if flops is None else _POWERS[flops[1]])
+    if value == 0:
+        raise ArithmeticTextError(f"{quoted(text)} is 0; a device needs a positive rate")
+    return value
+
+
+def _integer(text: str, found: re.Match[str], times: int) -> int:
+    """Return the number of a match times the value of its suffix. Raises ArithmeticTextError."""
+    whole, part, exponent = found[1], found[2], found[3]
     if int(exponent or 0) > MAX_EXPONENT:
         raise ArithmeticTextError(f"the exponent of {quoted(text)} is more than {MAX_EXPONENT}")
     digits = re.sub("[,_]", "", whole) + (part or "")
-    value = Fraction(int(digits), 10 ** len(part or "")) * 10 ** int(exponent or 0) * _times(text, suffix, unit)
+    value = Fraction(int(digits), 10 ** len(part or "")) * 10 ** int(exponent or 0) * times
     if value.denominator != 1:
         raise ArithmeticTextError(f"{quoted(text)} is {format_value(str(value))[1:-1]}, which is not an integer")
     return int(value)

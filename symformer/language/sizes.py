@@ -19,6 +19,8 @@ from .symbols import is_size, letter, symbol
 
 MAX_TERMS = 100  # of a size defined by other sizes: formulas contain powers of it and products with others
 
+RATES, MAX_RATE = ("N_peak", "N_bw"), 10**18  # rates of a device exceed every size and count of a model
+
 Numbers = dict[Symbol, int]
 Relations = dict[Symbol, Expr]
 
@@ -296,15 +298,15 @@ def assignments(arguments: Iterable[str], own: Collection[Symbol] = ()) -> Relat
 
 def whole(name: object, value: object) -> int:
     """Return a size given as a Python or JSON value. Raises SizeError, with ``name`` in the message."""
-    number = _integer(value)
-    if number is not None and isinstance(value, Integral) and 1 <= number <= MAX_INTEGER:
+    number, most = _integer(value), MAX_RATE if str(name) in RATES else MAX_INTEGER
+    if number is not None and isinstance(value, Integral) and 1 <= number <= most:
         return number
     spelt = str(value) if isinstance(value, Decimal) else format_value(value)
     if number is None:
         raise SizeError(f"{name} is {spelt}, which is not an integer")
-    if 1 <= number <= MAX_INTEGER:
+    if 1 <= number <= most:
         raise SizeError(f"{name} is {spelt}, which is not written as an integer; write {number}")
-    raise SizeError(f"{name} is {format_value(number)}; a size is an integer from 1 to {MAX_INTEGER:,}")
+    raise SizeError(f"{name} is {format_value(number)}; a size is an integer from 1 to {most:,}")
 
 
 def _integer(value: object) -> int | None:

@@ -245,11 +245,13 @@ _TABLE = (
     Letter("N_tps", "tokens per second on all devices", "tokens", growth=0, run=True),
     Letter("N_dev", "devices", "devices", growth=0, run=True),
     Letter("N_peak", "peak FLOPs per second of one device", "FLOPs", growth=0, run=True),
+    Letter("N_bw", "bytes per second between the memory and the processor of one device", "bytes", growth=0, run=True),
 )
 
 # Letters reserved for quantities: numbers of elements, FLOPs, bytes in use, bytes moved (as in the roofline model),
 # intensity, and shares. Measure takes its letter from these; no size has one of them.
 MEASURES = frozenset("NFUQIY")
+TIME = "T"  # the letter of times, which always has a subscript: a size of a traced function may be named T
 
 # Former letters, which are accepted wherever a size is given by its letter.
 FORMER: Mapping[str, str] = MappingProxyType(
@@ -311,6 +313,7 @@ C_q, C_kv = (SYMBOLS[name] for name in ("C_q", "C_kv"))
 N_tp, N_pp, I_pp = (SYMBOLS[name] for name in ("N_tp", "N_pp", "I_pp"))
 N_dp, N_cp, N_ep = (SYMBOLS[name] for name in ("N_dp", "N_cp", "N_ep"))
 N_micro, N_virt, N_tps, N_dev, N_peak = (SYMBOLS[name] for name in ("N_micro", "N_virt", "N_tps", "N_dev", "N_peak"))
+N_bw = SYMBOLS["N_bw"]
 
 
 def symbol(name: str, own: Iterable[Symbol] = ()) -> Symbol:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import OptionError, SymformerError
+from ..language.notation.text import rounded
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Math, Paragraph, Piece, Table
 from ..quantities import quantity as find_quantity
@@ -60,6 +62,11 @@ class Alternative:
         }
 
 
+def _shown(value: int | Fraction, unit: str) -> str:
+    """Return a count exactly, and a ratio or a time rounded."""
+    return f"{int(value):,}" if value.denominator == 1 else rounded(value, unit)
+
+
 def convention_blocks(model: Model, quantity: str, found: Sequence[Alternative]) -> list[BriefBlock]:
     """Return a table of the alternatives, and lines with their numbers of ranks; one line if all have the same."""
     measure = find_quantity(quantity).measure
@@ -67,7 +74,7 @@ def convention_blocks(model: Model, quantity: str, found: Sequence[Alternative])
         [
             f"{each.convention}={each.choice}{' *' * each.chosen}",
             Math.of(each.formula.display_expr) if each.formula else f"refused: {each.refusal}",
-            "" if each.value is None else f"{each.value:,}",
+            "" if each.value is None else _shown(each.value, measure.unit),
             "; ".join(f"{user.who} ({user.where})" for user in each.users),
         ]
         for each in found

@@ -48,7 +48,7 @@ def figure_facts(model: Model, formula: Formula) -> FigureFacts:
     """
     if not formula.additive:
         raise OptionError(
-            f"{formula.measure.name} is a ratio, which is not a sum over boxes; draw flops or traffic instead"
+            f"{formula.measure.name} is a {formula.form}, which is not a sum over boxes; draw flops or traffic instead"
         )
     return figure_of(subject_of(model), model.component, formula, value_of(formula, model))
 

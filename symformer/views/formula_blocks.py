@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..architectures import presets_of
 from ..formulas.formula import Formula
 from ..language.symbols import LETTERS, letter, print_order
@@ -15,13 +17,14 @@ from .summary import missing_line, missing_of, remarks
 from .tower_totals import tower_table
 
 
-def formula_blocks(model: Model, whole: Formula, formula: Formula) -> list[BriefBlock]:
-    """Return the blocks of a formula, which is that of the whole model or of one part."""
+def formula_blocks(model: Model, whole: Formula, formula: Formula, on_device: Sequence[Line] = ()) -> list[BriefBlock]:
+    """Return the blocks of a formula, which is that of the whole model or of one part, with lines on its device."""
     part = formula.whole_account is not None
     title = f"{model.title} ({model.target}): {formula.measure.title}"
     found: list[BriefBlock] = [
         Heading(1, [title + (f" of {_part(formula)}" if part else "")]),
         formula.equation(),
+        *map(Paragraph, on_device),
         *map(Paragraph, _facts(model, formula)),
         *(Paragraph([line]) for line in provenance_lines(model, whole)),
         *(Paragraph([line]) for line in _relative(model, formula)),

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar, overload
 from .. import architectures as all_architectures
 from .. import components as all_components
 from ..components.base import Component, spell_option
+from ..devices import devices as all_devices
 from ..language.errors import SymformerError, UnknownNameError
 from ..language.frozen import Immutable
 from ..language.symbols import letter, print_order
@@ -299,6 +300,76 @@ class QuantityInfo(ListEntry, Immutable):
 
 
 @dataclass(frozen=True, repr=False)
+class DeviceInfo(ListEntry, Immutable):
+    """A device: its memory, bandwidth, peaks and links, each as its source states it.
+
+    Attributes
+    ----------
+    name, title
+        The name for ``--device``, and the display name.
+    memory, bandwidth
+        The bytes of its memory (vendors state GB, 10^9 bytes), and the bytes per second between memory and processor;
+        None if no source states them.
+    peak
+        The dense peak FLOPs per second by dtype.
+    links
+        The bytes per second of each kind of link, both directions together.
+    source
+        Where the values are published.
+
+    """
+
+    name: str
+    title: str
+    memory: int | None
+    bandwidth: int | None
+    peak: Mapping[str, int]
+    links: Mapping[str, int]
+    source: str
+
+    def sizes(self, dtype: str = "") -> dict[str, int]:
+        """Return the sizes of a time bound on the device, for :meth:`symformer.Model.set`.
+
+        Parameters
+        ----------
+        dtype
+            The dtype of the peak; by default bf16, or fp16 if the device states no bf16.
+
+        Returns
+        -------
+        dict
+            ``N_bw`` and ``N_peak``.
+
+        Raises
+        ------
+        OptionError
+            If no source states one of them.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.devices()["a100-80gb"].sizes()
+        {'N_bw': 2039000000000, 'N_peak': 312000000000000}
+
+        """
+        found = all_devices()[self.name]
+        return {"N_bw": found.stated_bandwidth(), "N_peak": found.peak_of(dtype)[1]}
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The cells of the entry in a table."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "memory": self.memory,
+            "bandwidth": self.bandwidth,
+            "peak": _spelled(self.peak),
+            "links": _spelled(self.links),
+            "source": self.source,
+        }
+
+
+@dataclass(frozen=True, repr=False)
 class OptionInfo(ListEntry, Immutable):
     """An option of a target or a convention of a quantity.
 
@@ -446,6 +517,31 @@ def quantities() -> Listing[QuantityInfo]:
 
     """
     return Listing("quantity", tuple(map(_quantity, all_quantities().values())))
+
+
+def devices() -> Listing[DeviceInfo]:
+    """Return all devices.
+
+    Returns
+    -------
+    Listing of DeviceInfo
+        Found by position or by name; ``to_pandas()`` and ``to_markdown()`` give a table.
+
+    Examples
+    --------
+    >>> import symformer as sf
+    >>> found = sf.devices()["h100-80gb"]
+    >>> found.memory, found.bandwidth, found.peak["bf16"]
+    (80000000000, 3350000000000, 989000000000000)
+
+    """
+    return Listing(
+        "device",
+        tuple(
+            DeviceInfo(each.name, each.title, each.memory, each.bandwidth, each.peak, each.links, each.source)
+            for each in all_devices().values()
+        ),
+    )
 
 
 def options(target: Model | AnyTarget, quantity: str = "params") -> Listing[OptionInfo]:

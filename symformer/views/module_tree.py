@@ -73,7 +73,7 @@ class ModuleTree:
         """Return the tree of a model. Raises OptionError for a ratio."""
         if not formula.additive:
             raise OptionError(
-                f"{formula.measure.name} is a ratio and cannot be summed over modules; use `symformer show`"
+                f"{formula.measure.name} is a {formula.form} and cannot be summed over modules; use `symformer show`"
             )
         root, whole = ModuleNode(model.target), value_of(formula, model)
         _grow(root, formula.root, Integer(1), formula)

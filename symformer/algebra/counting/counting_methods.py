@@ -110,7 +110,7 @@ def counting_methods(
 def _held(number: PrintedNumber, unit: str, quantity: str) -> None:
     fits = FITS.get(unit, ())
     if not fits:
-        raise OptionError(f"{quantity} is a ratio in {unit}; explain accepts only counts")
+        raise OptionError(f"{quantity} is in {unit}; explain accepts only counts")
     if PERCENT in fits and number.unit != PERCENT:
         raise OptionError(f"{number.text!r} is not a percentage, but {quantity} is one; write it as in 46.2 %")
     if number.unit and number.unit not in fits:

@@ -183,6 +183,8 @@ def json_number(value: int | Fraction | None) -> int | str | None:
     return value.numerator if value.denominator == 1 else str(value)
 
 
+SECONDS = "seconds"
+_PARTS = {0: "", 1: "m", 2: "µ", 3: "n"}  # the prefixes of a second, with their powers of 1000
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
@@ -198,7 +200,12 @@ def amount(value: int | Fraction, unit: str) -> str:
 
 
 def rounded(value: int | Fraction, unit: str) -> str:
-    """Return a value in a form that is easier to read than the exact number; empty for most integers."""
+    """Return a value in a form that is easier to read than the exact number; empty for most integers.
+
+    Times are lower bounds.
+    """
+    if unit == SECONDS and value > 0:
+        return f"≥ {seconds(Fraction(value))}"
     if value.denominator != 1:  # the unit of a share of a whole starts with "of the"
         share = unit.startswith("of the ")
         return f"≈ {percent(Fraction(value))}" if share else f"≈ {float(round(Fraction(value), 2)):,.2f}"
@@ -210,3 +217,26 @@ def rounded(value: int | Fraction, unit: str) -> str:
     decimal = f"{float(round(value / Fraction(1_000**thousands), 2)):,.2f} {_PREFIXES[thousands]}B"
     binary = f"{float(round(value / Fraction(1_024**chunks), 2)):,.2f} {_PREFIXES[chunks].upper()}iB"
     return f"{decimal}, {binary}"
+
+
+def seconds(value: Fraction) -> str:
+    """Return a time with four significant digits and a prefix.
+
+    >>> seconds(Fraction(15_546_720_256, 3_350_000_000_000)), seconds(Fraction(7_200)), seconds(Fraction(1, 10**12))
+    ('4.641 ms', '7,200 s', '0.001 ns')
+    """
+    power = next((power for power in _PARTS if value * 1000**power >= 1), max(_PARTS))
+    return f"{digits(value * 1000**power)} {_PARTS[power]}s"
+
+
+def digits(value: Fraction) -> str:
+    """Return a positive number rounded to four significant digits, or to an integer if it is larger.
+
+    >>> digits(Fraction(15_546_720_256, 3_350_000_000)), digits(Fraction(123_456)), digits(Fraction(1, 3))
+    ('4.641', '123,456', '0.3333')
+    """
+    places = 0
+    while value * 10**places < 1000 and places < 6:
+        places += 1
+    shown = f"{float(round(value, places)):,.{places}f}"
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown

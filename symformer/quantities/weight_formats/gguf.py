@@ -21,12 +21,11 @@ PREFIX = "gguf:"
 FLOAT = Integer(4)
 # Types of rotary scaling whose factors a GGUF file stores, and types whose tensors in the file are not known.
 STORED_FACTORS, OTHER_FACTORS = ("llama3",), ("longrope", "su", "unknown")
-# Architectures whose tensors llama.cpp's converter stores one by one, with no other tensors. The rules need more than
-# that for models with latent attention, recurrent states, convolutions, encoders or images, whose weights it splits,
-# joins or keeps in other types.
+# Architectures of which the sizes of published files were compared with these rules. Files of other models can hold
+# further tensors, or tensors that the converter splits, joins or keeps in other types.
 CONVERTED = frozenset(
-    {"arcee", "gemma", "gemma2", "gemma3", "granite", "llama", "ministral3", "mistral", "mixtral", "olmo2", "qwen2"}
-    | {"qwen3", "qwen3-moe", "seed-oss", "smollm3"}
+    {"arcee", "gemma2", "gemma3", "llama", "ministral3", "mistral", "olmo2", "qwen2", "qwen3", "qwen3-moe"}
+    | {"seed-oss", "smollm3"}
 )
 EXPERT_LIMIT, HEAD_LIMIT, LARGE = 4, 4, 80  # experts, heads per key/value head, layers of LLaMA 70B
 

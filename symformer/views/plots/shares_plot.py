@@ -46,7 +46,7 @@ def family(model: Model) -> list[str]:
 def shares_of(model: Model, formula: Formula) -> dict[str, Fraction]:
     """Return the exact share of each role. Raises OptionError for a ratio and for a model without roles."""
     if not formula.additive:
-        raise OptionError(f"{formula.measure.name} is a ratio and has no shares")
+        raise OptionError(f"{formula.measure.name} is a {formula.form} and has no shares")
     if model.provenance.from_torch:
         raise OptionError(f"{model.target} is traced, so the roles of its parts are not known")
     whole = formula.value()
