@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import symformer as sf
+from symformer.language.errors import RuleError
 from symformer.language.symbols import SYMBOLS
 
 NUMBERS: dict[str, dict[str, Any]] = {
@@ -142,6 +143,14 @@ OTHERS: dict[str, str] = {
         "a convention of vLLM that has no option yet",
     ),
 }
+
+
+def test_pages_of_a_sequence_over_context_parallel_ranks_are_refused() -> None:
+    """Each of 2 ranks has 4,104 of 8,208 tokens, in 257 pages of 16, which is more than half of 513 pages."""
+    model = sf.model("llama-3-8b")
+    assert model.formula("kv-cache", context="on").value(B=1, C=8208, N_cp=2) == 4104 * 131_072
+    with pytest.raises(RuleError, match="block=16 is not supported with context=on"):
+        model.formula("kv-cache", context="on", block="16")
 
 
 def test_every_number_is_a_result_or_has_a_reason() -> None:

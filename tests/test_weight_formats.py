@@ -23,6 +23,7 @@ from symformer.language.symbols import E, L, M, X, Z_group
 from symformer.quantities.weight_formats import LINEAR_FORMATS, MEANINGS
 from symformer.quantities.weight_formats.gguf_mixtures import MIXTURES, BetterLayers, layers_with
 from symformer.quantities.weight_formats.gguf_types import BLOCKS, FALLBACKS
+from symformer.views.convention_table import alternatives
 
 NUMBERS: list[dict[str, Any]] = json.loads(Path(__file__).with_name("serving.json").read_text("utf-8"))
 TINY: dict[str, int] = {"V": 517, "E": 256, "H": 640, "L": 3, "A": 8, "G": 2, "D": 32}  # of a Llama
@@ -482,3 +483,11 @@ def test_gguf_formulas_have_a_derivation(target: str, tmp_path: Path) -> None:
     found = CliRunner().invoke(cli, ["derive", target, *options], prog_name="symformer")
     assert found.exit_code == 0, found.output
     assert file.read_text().count("Q6_K") > 1
+
+
+def test_the_table_of_conventions_has_the_bytes_of_every_format() -> None:
+    """GPT-2 with AWQ: 4 bits, and 2.5 bytes for each 128 of the 12 E^2 elements of a layer."""
+    rows = {each.choice: each.value for each in alternatives(sf.model("gpt2"), "weight-memory", {})}
+    matrices = 12 * 12 * 768 * 768
+    kept = 2 * (12 * 13 * 768 + (50257 + 1024 + 2) * 768)
+    assert rows["awq"] == matrices // 2 + matrices // 128 * 5 // 2 + kept

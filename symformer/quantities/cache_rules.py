@@ -131,6 +131,8 @@ def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -
             raise RuleError(f"{entry.path}: tokens=one has no formula with pages; choose block=off")
         read = {S: Integer(1)}
     else:
+        if block != "off" and conventions.get("context") == "on":
+            raise RuleError(f"{entry.path}: block={block} is not supported with context=on; choose block=off")
         read = {S: tokens(entry, conventions["window"], block)}
     if entry.latent and conventions["latent"] == "compressed":  # one latent serves keys and values
         latent = entry.latent if entry.kind is OperationKind.SCORES else ()

@@ -117,9 +117,11 @@ def alternatives(model: Model, quantity: str, given: Mapping[str, str]) -> list[
             formula, value, refusal = None, None, ""
             missing: tuple[str, ...] = ()
             try:
-                formula = model.formula(quantity, **{**(placed if name == COUNTED else chosen), name: choice})
-                value = value_of(formula, model)
-                missing = tuple(map(str, missing_of(formula, model)))
+                conventions = {**(placed if name == COUNTED else chosen), name: choice}
+                sized = model.with_sizes_for(quantity, conventions)  # such as the elements per group of a format
+                formula = sized.formula(quantity, **conventions)
+                value = value_of(formula, sized)
+                missing = tuple(map(str, missing_of(formula, sized)))
             except SymformerError as error:
                 refusal = str(error)
             by = _whose(quantity, choice) if name == COUNTED else ()
