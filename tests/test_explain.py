@@ -423,7 +423,7 @@ def test_explanation_on_the_terminal() -> None:
 REFUSED = {
     ("gpt2", "banana"): "does not begin with a number",
     ("gpt2", "70 %"): "'70 %' is a percentage",
-    ("gpt2", "124M", "-q", "intensity"): "is a ratio in FLOPs/byte; explain accepts only counts",
+    ("gpt2", "124M", "-q", "intensity"): "is in FLOPs/byte; explain accepts only counts",
     ("gpt2", "12 GB", "-q", "params"): "'12 GB' is in bytes, but params is counted in elements",
     ("gpt2", "124M", "-q", "nothing"): "unknown quantity 'nothing'",
     ("gpt-2", "124M"): "did you mean gpt2",

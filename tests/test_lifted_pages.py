@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from click.testing import CliRunner
 
 import symformer as sf
@@ -248,3 +249,11 @@ def test_page_states_its_source_and_assumptions() -> None:
     written, _ = page(counts, by="catalogue", assumed=("no 'architectures' field, so read as RingsForCausalLM",))
     assert "This formula is from symformer's catalogue" in written
     assert "Notes on its `config.json`: no 'architectures' field, so read as RingsForCausalLM." in written
+
+
+@pytest.mark.parametrize("model_type", ["gemma2", "gpt_oss"])
+def test_attention_with_and_without_a_window_is_counted_without_a_letter(model_type: str) -> None:
+    """Half of the layers have a window; both halves cost the same, so 2 * L/2 is L, not 2 * L_attn."""
+    formula = sf.model(f"hf:{model_type}").formula("flops")
+    assert not formula.totals
+    assert L in formula.symbols

@@ -175,7 +175,10 @@ def test_the_census_has_the_stored_formulas(name: str, quantity: str) -> None:
     page = "".join(each.read_text("utf-8") for each in sorted(REPORTS.glob("census-[0-9]*.md")))
     section = page.partition(f"## {model_type}, ")[2].partition("\n## ")[0]
     shown = section.replace(" \\\\\n&\\quad", "")  # a long sum takes several lines
-    assert f"{LETTER[quantity]} &= {latex(expand(traced.formula(name, quantity)))}\n" in shown
+    formula = sf.model(f"hf:{model_type}").formula(quantity)
+    assert expand(formula.expanded - traced.formula(name, quantity)) == 0
+    assert f"{LETTER[quantity]} &= {latex(formula.display_expr)}\n" in shown
+    assert all(f"- {str(size).replace('_', chr(92) + '_')} = " in section for size in formula.totals)
 
 
 def test_stored_traces_are_of_transformers_architectures() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sympy import Expr, Symbol, cancel
+from sympy import Add, Expr, Symbol, cancel
 
 from ..components.base import Component
 from ..language.errors import WitnessError
@@ -119,12 +119,22 @@ def _count_kinds(kinds: Sequence[Scope]) -> None:
     for kind in kinds:
         if kind.count.free_symbols and not isinstance(kind.count, Symbol):
             siblings = [other for other in kinds if other.among == kind.among and other.name == kind.name]
-            wanted.setdefault(_letter(kind, siblings), []).append(kind)
+            wanted.setdefault(_letter(kind, siblings) if _are_all(kind, siblings) else "", []).append(kind)
     taken = {size.name for kind in kinds for scope in kind.walk() for size in _sizes(scope)}
     for letter, found in wanted.items():
         if letter and letter not in taken and len({each.count for each in found}) == 1:
             for kind in found:
                 kind.counted, kind.count = kind.count, SYMBOLS[letter]
+
+
+def _are_all(kind: Scope, siblings: Sequence[Scope]) -> bool:
+    """Return whether a kind and those that have the same role, a mixer or a network, are all layers of their list.
+
+    Otherwise one of them stands for several kinds, such as attention with and without a window.
+    """
+    networks = (_EXPERTS, *_NETWORKS)
+    alike = [each.count for each in siblings if (_kind_name(each) in networks) == (_kind_name(kind) in networks)]
+    return kind.among is not None and bool(Add(*alike) == kind.among)
 
 
 def _letter(kind: Scope, siblings: Sequence[Scope]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from .. import architectures
 from ..catalogue.entries import CatalogueEntry, census_types, find_entry, record
 from ..catalogue.record import OPERATIONS
+from ..language.notation.text import text
 from ..ledger.facts import UNRECOGNIZED
 from ..models.provenance import libraries
 from ..views.catalogue_class import CatalogueClass, catalogue_class, fixed_sizes
@@ -23,6 +24,7 @@ class CensusClass:
     title: str
     found: CatalogueClass
     letters: Mapping[str, str]  # the config fields that have a letter
+    totals: Mapping[str, str]  # the numbers of layers of one kind, in terms of the config fields
     fixed: Sequence[tuple[str, str, str]]  # sizes that are fixed or that follow another size
     unrun: str  # why it has no formula for its FLOPs
     refusals: Mapping[str, Sequence[str]]  # unsupported quantities, by reason
@@ -97,4 +99,7 @@ def _class(title: str, kept: CatalogueEntry) -> CensusClass:
     for quantity, why in found.refusals.items():
         refusals.setdefault(why, []).append(quantity)
     letters = {name: field for name, field in found.fields.items() if name != field}
-    return CensusClass(title, found, letters, list(fixed_sizes(found)), kept.config.run_refusal, refusals)
+    totals = {
+        str(size): text(formula.relations[size]) for formula in found.formulas.values() for size in formula.totals
+    }
+    return CensusClass(title, found, letters, totals, list(fixed_sizes(found)), kept.config.run_refusal, refusals)

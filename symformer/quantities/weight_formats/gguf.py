@@ -13,7 +13,7 @@ from ...language.sizes import AtMost, Condition, Differs, Divides, Equals, NotMu
 from ...language.symbols import LETTERS, A, G, L, X
 from ...ledger.facts import ONE, ROTARY, Entry, Ledger, OperationKind
 from ..rule_sets.linear_roles import Role, RoleTable
-from .gguf_mixtures import ALIASES, MIXTURES, GGUFMixture, GGUFTensor, TypeChoice, layers_with
+from .gguf_mixtures import MIXTURES, GGUFMixture, GGUFTensor, TypeChoice, layers_with
 from .gguf_types import BLOCKS, FALLBACKS
 from .stored_matrix import StoredMatrix, WeightRole, stored_matrices
 
@@ -32,7 +32,7 @@ EXPERT_LIMIT, HEAD_LIMIT, LARGE = 4, 4, 80  # experts, heads per key/value head,
 
 def mixture(name: str) -> GGUFMixture:
     """Return the mixture with a name, such as "q4_k_m". Raises KeyError if there is none."""
-    return MIXTURES[ALIASES.get(name, name)]
+    return MIXTURES[name]
 
 
 class GGUFPlan:

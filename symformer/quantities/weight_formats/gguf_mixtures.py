@@ -186,5 +186,3 @@ MIXTURES: Mapping[str, GGUFMixture] = MappingProxyType(
         "mxfp4_moe": GGUFMixture("q8_0", {GGUFTensor.EXPERTS: _all("mxfp4")}, output="q8_0", eight_experts=""),
     }
 )
-# Other names of mixtures, as llama-quantize accepts them.
-ALIASES: Mapping[str, str] = MappingProxyType({"q3_k": "q3_k_m", "q4_k": "q4_k_m", "q5_k": "q5_k_m"})
