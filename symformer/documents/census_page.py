@@ -9,6 +9,7 @@ from .. import architectures
 from ..catalogue.entries import CatalogueEntry, census_types, find_entry, record
 from ..catalogue.record import OPERATIONS
 from ..language.notation.text import text
+from ..language.symbols import print_order
 from ..ledger.facts import UNRECOGNIZED
 from ..models.provenance import libraries
 from ..views.catalogue_class import CatalogueClass, catalogue_class, fixed_sizes
@@ -99,7 +100,6 @@ def _class(title: str, kept: CatalogueEntry) -> CensusClass:
     for quantity, why in found.refusals.items():
         refusals.setdefault(why, []).append(quantity)
     letters = {name: field for name, field in found.fields.items() if name != field}
-    totals = {
-        str(size): text(formula.relations[size]) for formula in found.formulas.values() for size in formula.totals
-    }
+    counted = {size: formula.relations[size] for formula in found.formulas.values() for size in formula.totals}
+    totals = {str(size): text(counted[size]) for size in sorted(counted, key=print_order)}
     return CensusClass(title, found, letters, totals, list(fixed_sizes(found)), kept.config.run_refusal, refusals)
