@@ -16,8 +16,8 @@ def test_the_stored_file_is_up_to_date() -> None:
 
 def test_a_stored_formula_is_the_formula_of_the_class() -> None:
     name = "component:gated-mlp"  # Shazeer 2020, eq. 6: three matrices of E x H
-    assert stored_summaries.summary(name) == stored_summaries.built(name)
-    assert str(stored_summaries.summary(name).params) == "3*E*H"
+    assert stored_summaries.brief(name) == (stored_summaries.built(name).title, "3EH")
+    assert str(stored_summaries.built(name).params) == "3*E*H"
 
 
 def test_a_list_builds_no_architecture(monkeypatch: pytest.MonkeyPatch) -> None:

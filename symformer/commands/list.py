@@ -13,12 +13,9 @@ from .terminal import print_blocks, print_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sympy import Expr
-
-    from ..output.blocks import Math, Piece, Table
+    from ..output.blocks import Piece, Table
 
 INTEGER = {"int8": "OP/s"}  # the unit of the peak of a dtype that is not a floating-point dtype
-_BRIEF = 65  # characters of a formula in a list
 
 
 @click.command("list", cls=Command)
@@ -113,7 +110,7 @@ def _tables() -> Iterator[Table]:
     rows, rule_sets = [], list[list[str]]()
     for name, question in quantities().items():
         named = {key: rule for key, rule in question.choices.items() if key not in PLACEMENT}
-        choices = [f"{key}={'|'.join(rule.meanings)}" for key, rule in named.items()]
+        choices = [f"{key}={'|'.join([*rule.usual, *(['…'] if rule.unusual else [])])}" for key, rule in named.items()]
         rows.append([name, question.measure.title, question.measure.unit, " ".join(choices)])
         sets = question.rule_sets if isinstance(question, RuleSetQuantity) else {}
         rule_sets += [[f"counted={key}", name, rules.who, rules.where] for key, rules in sets.items()]
@@ -127,21 +124,6 @@ def _tables() -> Iterator[Table]:
 
 def _row(name: str) -> list[Piece]:
     """Return the row of an architecture or a component: its name, its title and its number of parameters."""
-    from ..views.stored_summaries import summary
+    from ..views.stored_summaries import brief
 
-    found = summary(name)
-    return [name, found.title, _brief(found.params)]
-
-
-def _brief(formula: Expr) -> Math:
-    """Return a formula shortened to the width of a column, with an ellipsis for the missing terms."""
-    from ..language.notation.display_tree import Sum, Word, tree
-    from ..language.notation.text import text
-    from ..output.blocks import Math
-
-    shown = tree(formula)
-    terms = shown.terms if isinstance(shown, Sum) else ()
-    while terms and len(text(shown)) > _BRIEF:
-        terms = terms[:-1]
-        shown = Sum((*terms, Word("…")))
-    return Math(shown)
+    return [name, *brief(name)]

@@ -16,12 +16,13 @@ from pathlib import Path
 from sympy import Expr
 
 from .. import architectures, components
-from ..language.arithmetic import parse
-from ..language.notation.text import code
+from ..language.notation.display_tree import Sum, Word, tree
+from ..language.notation.text import code, text
 from ..models.model import Model
 
 FILE = Path(__file__).with_name("stored_summaries.json")
 _SHOWN = 4  # differences from the nearest relative that a line states
+COLUMN = 65  # characters of a formula in a column
 COMPONENT = "component:"  # the prefix of a component's name, as in a target
 
 
@@ -33,15 +34,25 @@ class Summary:
     params: Expr
 
 
-def summary(name: str) -> Summary:
-    """Return the summary of an architecture or, as ``component:NAME``, of a component.
+def brief(name: str) -> tuple[str, str]:
+    """Return the title of an architecture or component, and its number of parameters as text of one column.
 
-    Raises UnknownNameError if there is neither.
+    Missing terms are replaced by an ellipsis. Raises UnknownNameError.
     """
     facts = _stored().get(name)
     if facts is None:
-        return built(name)
-    return Summary(facts["title"], parse(facts["params"], any_name=True))
+        found = built(name)
+        return found.title, _shortened(found.params)
+    return facts["title"], facts["brief"]
+
+
+def _shortened(formula: Expr) -> str:
+    shown = tree(formula)
+    terms = shown.terms if isinstance(shown, Sum) else ()
+    while terms and len(text(shown)) > COLUMN:
+        terms = terms[:-1]
+        shown = Sum((*terms, Word("…")))
+    return text(shown)
 
 
 def built(name: str) -> Summary:
@@ -79,7 +90,7 @@ def file_text() -> str:
     rows = []
     for name in (*architectures.names(), *(f"{COMPONENT}{name}" for name in components.names())):
         found = built(name)
-        facts = {"title": found.title, "params": code(found.params)}
+        facts = {"title": found.title, "params": code(found.params), "brief": _shortened(found.params)}
         if not name.startswith(COMPONENT):
             facts["relative"] = relative = nearest_relative(name)
             both = [architectures.architecture(each) for each in (name, relative) if each]
