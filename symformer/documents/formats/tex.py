@@ -10,10 +10,13 @@ from ...language.notation.latex import latex
 from ...output.blocks import FigureBlock
 from .base_language import Language, break_name, with_break_points
 from .missing_glyphs import label, plain_id, replace_missing_letters, with_macro
+from .page_layout import Page
 
 
 class Latex(Language):
     """LaTeX that compiles with Debian's texlive-latex-recommended alone."""
+
+    page = Page(widest=97)  # LaTeX's typewriter letters are wider than those of Typst
 
     template = "derivation.tex.jinja"
     quad = r"\quad"
