@@ -34,7 +34,7 @@ def ours(name: str, rows: int, cols: int, group: int | None = None) -> int:
     form = LINEAR_FORMATS[name]
     sizes = {size: Integer(group or number) for size, number in form.defaults.items()}
     for divisor, size in form.divides(Integer(rows), Integer(cols)):
-        assert (size / divisor.xreplace(sizes)).is_integer, (name, rows, cols)
+        assert (size / divisor).xreplace(sizes).is_integer, (name, rows, cols)
     parts = form.parts(Integer(rows), Integer(cols))
     found = sum(prod(factor.xreplace(sizes) for factor in part.factors) for part in parts)
     assert found.is_Integer
@@ -399,6 +399,13 @@ REFUSED: dict[str, tuple[str, dict[str, int], str]] = {
     "a width of MXFP4": ("mxfp4", {"E": 100, "A": 5, "D": 20, "G": 5}, "is not a multiple of 32"),
     "a width of Q8_0": ("gguf:q8_0", {"E": 100, "A": 5, "D": 20, "G": 5}, "blocks of 32 elements"),
 }
+
+
+@pytest.mark.parametrize("blocks", [16, 63, 96, 8192])
+def test_a_block_size_that_bitsandbytes_does_not_have_is_refused(blocks: int) -> None:
+    """It has the powers of two from 32 to 4,096."""
+    with pytest.raises(SizeError, match=f"Z_group={blocks} .*weights=nf4 has no groups of this size"):
+        sf.model("llama").set({**TINY, "Z_group": blocks}).formula("weight-memory", weights="nf4").value()
 
 
 @pytest.mark.parametrize("case", REFUSED)

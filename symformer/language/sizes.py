@@ -92,6 +92,9 @@ class Divides(Condition):
     def violation(self, *values: object) -> str:
         """Return the error message, given the values of the divisor and the dividend."""
         divisor, dividend = values
+        if self.dividend.is_Integer:
+            what = f"{text(self.divisor)}={divisor} does not divide {text(self.dividend)}"
+            return f"{what} ({_meaning(self.divisor)}); {self.remedy}"
         by = text(self.divisor) if self.divisor.is_Integer else f"{text(self.divisor)}={divisor}"
         names = _meaning(self.dividend) + ("" if self.divisor.is_Integer else f", {_meaning(self.divisor)}")
         return f"{text(self.dividend)}={dividend} is not a multiple of {by} ({names}); {self.remedy}"

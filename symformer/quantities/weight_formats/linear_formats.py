@@ -143,6 +143,11 @@ def _divisible(by: Expr | int, also_rows: Expr | int | None = None) -> Callable[
     ]
 
 
+def _bitsandbytes_blocks(rows: Expr, cols: Expr) -> list[tuple[Expr, Expr]]:
+    """Return the conditions for a block size of bitsandbytes: a power of two from 32 to 4,096."""
+    return [(Integer(32), Z_group), (Z_group, Integer(4096))]
+
+
 _FORMATS = (
     WeightFormat("awq", f"AWQ: 4 bits, {_GROUPS}", awq, _divisible(Z_group, 8), defaults=GROUP),
     *(
@@ -177,6 +182,7 @@ _FORMATS = (
             name,
             f"bitsandbytes: {what}, blocks of Z_group elements (64 unless set)",
             four_bit_blocks,
+            _bitsandbytes_blocks,
             defaults={Z_group: 64},
         )
         for name, what in (("nf4", "4-bit NormalFloat"), ("fp4", "4-bit floating point"))
@@ -186,6 +192,7 @@ _FORMATS = (
             f"{name}-double",
             f"bitsandbytes: {what} with double quantization, blocks of Z_group elements (64 unless set)",
             double_four_bit_blocks,
+            _bitsandbytes_blocks,
             defaults={Z_group: 64},
         )
         for name, what in (("nf4", "4-bit NormalFloat"), ("fp4", "4-bit floating point"))

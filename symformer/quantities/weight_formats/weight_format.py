@@ -59,5 +59,9 @@ class WeightFormat:
         """Return the conditions on the shape of a weight."""
         if matrix.role not in self.roles:
             return ()
-        remedy = f"weights={self.name} needs a multiple for {matrix.weight.path}"
-        return tuple(Divides(by, size, remedy) for by, size in self.divides(matrix.rows, matrix.cols))
+        of_shape = f"weights={self.name} needs a multiple for {matrix.weight.path}"
+        of_groups = f"weights={self.name} has no groups of this size"
+        return tuple(
+            Divides(by, size, of_shape if size.free_symbols - self.defaults.keys() else of_groups)
+            for by, size in self.divides(matrix.rows, matrix.cols)
+        )
