@@ -8,8 +8,11 @@ import pytest
 from sympy import Integer
 
 from symformer import SymformerError, architecture
+from symformer.architectures import from_config, names
 from symformer.architectures.base_architecture import Architecture
 from symformer.language.symbols import SYMBOLS, A, B, E, H, L, S, W
+from symformer.ledger.facts import OperationKind
+from symformer.witness.stored_weights import witness_class
 from symformer.witness.torch_counts import activation_bytes, train_bytes
 
 from .samples import sampled
@@ -259,3 +262,71 @@ def test_half_precision_norms_match_saved_bytes(target: str) -> None:
     sizes = {str(size): HALF[str(size)] for size in formula.dependencies if str(size) in HALF}
     numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
     assert formula.value(sizes) == activation_bytes(model.component, numbers, dtype="bf16", fake=False) > 0
+
+
+OFFSET = {"B": 3, "S": 7, "L_local": 2, "L_global": 1, "A": 8, "G": 2, "D": 10, "E": 24, "H": 11, "V": 29}
+
+
+@pytest.mark.parametrize(
+    ("target", "implementation", "recompute", "dtype"),
+    [
+        ("gemma", "sdpa", "none", "fp32"),
+        ("gemma", "eager", "full", "bf16"),
+        ("gemma2", "eager", "none", "fp32"),
+        ("gemma2", "eager", "none", "bf16"),
+        ("gemma2", "eager", "selective", "bf16"),
+        ("gemma3", "eager", "full", "bf16"),
+        ("gemma3", "sdpa", "none", "bf16"),
+    ],
+)
+def test_norms_with_an_offset_match_saved_bytes(target: str, implementation: str, recompute: str, dtype: str) -> None:
+    """Each norm also saves its scale, which is 1 plus the stored parameter; soft caps save the output of tanh."""
+    model = architecture(target)
+    assert isinstance(model.component, Architecture)
+    way = {"implementation": implementation, "recompute": recompute, "dtype": dtype}
+    formula = model.formula("activations", **way).partial(H="H")
+    drawn = {**OFFSET, "C_win": 9} if target != "gemma" else {**OFFSET, "L": 4}
+    sizes = {name: drawn[name] for name in map(str, formula.dependencies) if name in drawn}
+    numbers = {SYMBOLS[name]: number for name, number in drawn.items()}
+    assert formula.value(sizes) == activation_bytes(model.component, numbers, **way, fake=False) > 0
+
+
+def test_gemma_2_9b_saves_the_bytes_that_torch_reports() -> None:
+    """The number is torch's, for one sequence of 1,024 tokens in bf16 with eager attention."""
+    formula = architecture("gemma-2-9b").formula("activations", dtype="bf16")
+    assert formula.value(B=1, S=1024) == 18_093_156_352
+    memory = architecture("gemma-2-9b").formula("train-memory", recipe="pure-bf16", optimizer="sgd")
+    # 2 bytes for each of 9,241,705,984 weights and as much for their gradients
+    assert memory.value(B=1, S=1024) == 18_093_156_352 + 4 * 9_241_705_984
+
+
+CONFIG = {
+    **{"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "vocab_size": 29, "hidden_size": 24},
+    **{"num_hidden_layers": 3, "intermediate_size": 11, "num_attention_heads": 8, "num_key_value_heads": 2},
+    **{"head_dim": 10, "sliding_window": 9},
+}
+
+
+@pytest.mark.parametrize("field", ["", "attn_logit_softcapping", "final_logit_softcapping"])
+def test_soft_caps_of_a_config_are_counted(field: str) -> None:
+    """A cap that is null saves nothing."""
+    model = from_config({**CONFIG, **({field: None} if field else {})})
+    assert isinstance(model.component, Architecture)
+    numbers = {SYMBOLS[name]: number for name, number in {**OFFSET, "L_local": 2, "L_global": 1, "C_win": 9}.items()}
+    theirs = activation_bytes(model.component, numbers)
+    assert model.formula("activations").value(B=3, S=7) == theirs
+    # by hand: the output of tanh, 4·B·A·S² bytes in each of 3 layers, and 4·B·S·V
+    tanhs = {"": 0, "attn_logit_softcapping": 3 * 4 * 3 * 8 * 7**2, "final_logit_softcapping": 4 * 3 * 7 * 29}
+    assert from_config(CONFIG).formula("activations").value(B=3, S=7) - theirs == tanhs[field]
+
+
+def test_classes_without_fused_attention_are_refused() -> None:
+    """The witness states for each class whether transformers accepts attn_implementation="sdpa"."""
+    with pytest.raises(SymformerError, match="does not accept torch's fused attention; choose implementation=eager"):
+        architecture("gemma2").formula("activations", implementation="sdpa")
+    for name in names():
+        component = architecture(name).component
+        assert isinstance(component, Architecture)
+        attends = any(entry.kind is OperationKind.SCORES for _, entry in component.ledger)
+        if component.library == "transformers" and attends and not component.activation_refusal:
+            assert component.accepts_sdpa == witness_class(component)._supports_sdpa, name

@@ -486,6 +486,8 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
             if isinstance(option, Choice)
             else option.write(True)
             if isinstance(option, Interleaving)
+            else option.write(value is None)
+            if isinstance(option, OptionalNumberField)
             else not value
             if isinstance(value, bool)
             else "relu"

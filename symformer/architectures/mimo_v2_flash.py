@@ -87,7 +87,7 @@ class MiMoV2Flash(DenseFirst):
         ),
     )
     # With one group, any number of experts is valid.
-    witness = WitnessSpec("MiMoV2Flash", arguments={"n_group": 1, "topk_group": 1})
+    witness = WitnessSpec("MiMoV2Flash", arguments={"n_group": 1, "topk_group": 1}, accepts_sdpa=False)
     variants = ({}, {"attention_bias": True}, {"tied": True}, {"head": "none"})
 
     attention_bias: bool = option(BoolField("attention_bias", False))

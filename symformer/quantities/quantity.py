@@ -149,6 +149,9 @@ class Countable(Divisible, Protocol):
     @property
     def activation_refusal(self) -> str: ...
 
+    @property
+    def accepts_sdpa(self) -> bool: ...
+
     def for_quantity(self, question: Quantity, given: Mapping[str, str]) -> Self: ...
 
 

@@ -304,6 +304,11 @@ def check_implemented(part: Countable, implementation: str, besides: str = "") -
             f"{part.activation_refusal}; "
             f"choose implementation=megatron{besides}"
         )
+    if implementation == "sdpa" and not part.accepts_sdpa:
+        raise RuleError(
+            "implementation=sdpa: the class of transformers does not accept torch's fused attention; choose "
+            "implementation=eager"
+        )
 
 
 def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:

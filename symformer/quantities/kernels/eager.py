@@ -5,15 +5,16 @@ from __future__ import annotations
 from ...formulas.account import Term
 from ...ledger.facts import Entry, OperationKind
 from ..quantity import Conventions, refuse_observed
-from .saves import SINGLE, SIZES, Saver, Saves, made, single, softmax
+from .saves import SINGLE, SIZES, Saver, Saves, capped, made, single, softmax
 from .transformers_kernels import COMMON
 
 
 def scores(entry: Entry, conventions: Conventions) -> Saves:
-    """Return copies of queries and keys by head; grouped keys are copied for each query head."""
+    """Return copies of queries and keys by head, for each query head, and the tensor that a soft cap saves."""
     q, k = entry.inputs
     heads, size = (*q.shape[:2], *k.shape[2:]), SIZES[conventions["dtype"]]
-    return Saves(makes=(made(entry, "queries", q.shape, size), made(entry, "keys", heads, size)))
+    copies = (made(entry, "queries", q.shape, size), made(entry, "keys", heads, size))
+    return Saves(makes=(*copies, *capped(entry, conventions)))
 
 
 def weights(entry: Entry, conventions: Conventions) -> Saves:

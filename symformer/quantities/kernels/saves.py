@@ -46,7 +46,14 @@ def lookup(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def linear(entry: Entry, conventions: Conventions) -> Saves:
-    return Saves(reads=entry.inputs)
+    return Saves(reads=entry.inputs, makes=capped(entry, conventions))
+
+
+def capped(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the tensor that a soft cap c·tanh(x/c) saves, if there is one: the output of tanh."""
+    if not entry.capped:
+        return ()
+    return (made(entry, "tanh", entry.output.shape, SIZES[conventions["dtype"]]),)
 
 
 def softmax(entry: Entry, conventions: Conventions) -> Saves:

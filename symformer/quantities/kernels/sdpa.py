@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...language.errors import RuleError
 from ...ledger.facts import Entry, OperationKind
 from ..quantity import Conventions
 from .saves import SINGLE, SIZES, Saver, Saves, made, none
@@ -9,6 +10,16 @@ from .transformers_kernels import COMMON
 
 
 def scores(entry: Entry, conventions: Conventions) -> Saves:
+    """Return the queries and keys. Raises RuleError for scores that need a mask of numbers, or have a soft cap."""
+    if entry.blocks:
+        raise RuleError(
+            f"{entry.path}: images whose tokens attend to each other in both directions are not supported with "
+            "implementation=sdpa; choose implementation=eager"
+        )
+    if entry.capped:
+        raise RuleError(
+            f"{entry.path}: torch's fused attention has no soft cap on the scores; choose implementation=eager"
+        )
     return Saves(entry.inputs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...formulas.account import Term
 from ...language.errors import RuleError
 from ...ledger.facts import (
     ENDS,
@@ -29,22 +30,26 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
 
     LayerNorm: torch's kernel saves mean and 1/σ, on the CPU in the dtype of the input. RMSNorm, in Python: the input in
     float32, 1/σ in float32, and the normalized input; also the input itself if it is the one that is divided. If the
-    scale is applied before the cast back, the normalized input is float32.
+    scale is applied before the cast back, the normalized input is float32. If the stored parameter is the scale minus
+    one, the scale is a float32 tensor of its own.
     """
     if entry.function == "l2":
         one = (*entry.output.shape[:-1], ONE)
         names = ("sum of squares", "root")
         return Saves(entry.inputs, makes=tuple(made(entry, name, one, SIZES[conventions["dtype"]]) for name in names))
-    if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late"):
+    if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late", "rms_offset"):
         raise RuleError(f"{entry.path}: activation memory of the norm {entry.function!r} is not supported")
     size, one = SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
         return Saves(entry.inputs, makes=(made(entry, "mean", one, size), made(entry, "1/σ", one, size)))
+    makes: tuple[Term, ...]
     if entry.function == "layer_cast":
         makes = (made(entry, "mean", one, SINGLE), made(entry, "1/σ", one, SINGLE))
     else:
-        size = SINGLE if entry.function == "rms_late" else size
+        size = SINGLE if entry.function in ("rms_late", "rms_offset") else size
         makes = (made(entry, "1/σ", one, SINGLE), made(entry, "normalised", entry.output.shape, size))
+        if entry.function == "rms_offset":
+            makes += tuple(made(entry, "scale", weight.shape, SINGLE) for weight in entry.weights)
     if single(conventions):
         return Saves(entry.inputs, makes=makes)
     reads = entry.inputs if entry.function == "rms_uncast" else ()
