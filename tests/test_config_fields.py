@@ -63,7 +63,7 @@ ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
     "params": ("params", {}),
     "flops": ("flops", {}),
     "cache": ("kv-cache", {"dtype": "fp32"}),
-    "kept": ("activations", {"dropout": "on"}),
+    "kept": ("activations", {"dropout": "on", "moe": "batched"}),
 }
 
 

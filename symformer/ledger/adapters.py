@@ -163,13 +163,13 @@ class _AdaptedOperations(Operations):
             raise RuleError(f"{path}: adapters of expert matrices are not supported")
         return super().experts(name, x, chosen, rows, out, **facts)
 
-    def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
+    def route(self, name: str, x: Tensor, chosen: Expr, function: str = "") -> Tensor:
         """Record a router. Raises RuleError for an adapter of it: peft merges it into the matrix, with other FLOPs."""
         router = x.name.removesuffix(".sum")
         for adapter in self._adapters:
             if router.rpartition(".")[2] in adapter.targets:
                 raise RuleError(f"{adapter}: {router} is a router, and adapters of routers are not supported")
-        return super().route(name, x, chosen)
+        return super().route(name, x, chosen, function)
 
     def parameter(self, name: str, **shapes: Shape) -> dict[str, Weight]:
         """Record stored weights. Raises RuleError for an adapter of a matrix whose rows are used separately."""

@@ -12,6 +12,7 @@ from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.facts import Ledger, OperationKind
 from .kernels import IMPLEMENTATIONS
+from .kernels.routed_experts import EXPERTS
 from .quantity import BOTH, Convention, Conventions, Countable, Quantity, tally
 from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions
 
@@ -78,6 +79,7 @@ QUANTITY = Activations(
             }
         ),
         "dropout": DROPOUT,
+        "moe": EXPERTS,
         "recompute": RECOMPUTE,
         "dtype": Convention(
             {

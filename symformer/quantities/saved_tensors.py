@@ -14,12 +14,14 @@ from sympy import Expr, Integer, Symbol
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
-from ..language.sizes import AtMost, Condition, Differs, Excludes
+from ..language.sizes import AtMost, Condition, Differs, Equals, Excludes
 from ..language.symbols import B, B_vis, S, Z, Z_patch
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import (
     ATTENDING,
+    COMPLEX_ROTARY,
     EARLIER,
+    HALF_ROTARY,
     INDEXED,
     ONE,
     REST,
@@ -30,10 +32,12 @@ from ..ledger.facts import (
     OperationKind,
     Scope,
     Tensor,
+    equal,
 )
 from ..ledger.layer_kinds import mixtures
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
+from .kernels.routed_experts import aligned, weight_size
 from .kernels.saves import LONG, SINGLE, SIZES, made
 from .layer_kind_merge import merge_terms
 from .quantity import Convention, Conventions, Countable
@@ -100,6 +104,18 @@ class SavedTensors:
         return ONE if last and others else 1 / count if last else (count - 1) / count if others else ZERO
 
 
+def element_size(entry: Entry, conventions: Conventions) -> Expr:
+    """Return the bytes per element of the output of an entry."""
+    if entry.kind is OperationKind.ROUTE:
+        return weight_size(entry, conventions)
+    if entry.function == "rotary_single":
+        return SINGLE
+    if entry.function == COMPLEX_ROTARY:  # 8 bytes for each pair, which has two elements in each of the two tables
+        return SINGLE / 2
+    size = SIZES[conventions["dtype"]]
+    return size / 2 if entry.function == HALF_ROTARY else size
+
+
 def _selects(maker: Entry) -> bool:
     """Return True if the operation is a view of the same position in every sequence, or of the last layer's output.
 
@@ -147,8 +163,6 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
             "which excludes activations"
         )
     makers = {id(entry.output): entry for _, entry in ledger}
-    if sinks := [entry for _, entry in ledger if entry.kind is OperationKind.SOFTMAX and entry.shared]:
-        raise RuleError(f"{sinks[0].path}: activation memory of a softmax with a sink is not supported")
     if implementation != "megatron":
         _plain(ledger, makers, conventions)
     table = IMPLEMENTATIONS[implementation]
@@ -185,10 +199,9 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
             if id(kept.storage(tensor)) not in within:
                 kept.keep(tensor)
     _hold(ledger, kept)
-    size = SIZES[conventions["dtype"]]
     for entry in makers.values():
         if (share := kept.share(entry)) != 0:
-            each = SINGLE if entry.function == "rotary_single" else size
+            each = element_size(entry, conventions)
             factors = (*entry.output.shape, each, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
     if again and implementation != "megatron":
@@ -324,7 +337,7 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
     """
     scores = [entry for _, entry in ledger if entry.kind is OperationKind.SCORES]
     grouped = {k.shape[1:4:2] for q, k in (entry.inputs for entry in scores) if q.shape[1] != k.shape[1]}
-    found: list[Condition] = []
+    found: list[Condition] = [*aligned(ledger, conventions)]
     if any(entry.function == REST for _, entry in ledger if entry.kind is OperationKind.SELECT):
         viewed = "in that case torch saves a view of the features of the image instead of a copy"
         found += [Differs(Z, Z_patch, viewed), Excludes((B_vis,), viewed)]
@@ -340,6 +353,8 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
         found += [Excludes((size,), copied) for size in sorted(alone, key=str)]
     elif conventions["recompute"] != "none":  # the region saves the tensors before the copies
         return tuple(found)
+    if conventions["implementation"] == "sdpa":
+        found += _equal_widths(ledger)
     for group, width in sorted(grouped, key=str):
         if conventions["implementation"] == "eager" and isinstance(group, Symbol):
             found.append(Excludes((B, group), "in that case torch saves a view instead of a copy"))
@@ -348,6 +363,21 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
                 AtMost(width, Integer(FUSED), "in that case transformers copies keys and values for every query head")
             )
     return tuple(found)
+
+
+def _equal_widths(ledger: Ledger) -> list[Condition]:
+    """Return the conditions that values are as wide as keys, without which torch has no fused kernel on the CPU."""
+    found: dict[Condition, None] = {}
+    keys = [entry.inputs[1].width for _, entry in ledger if entry.kind is OperationKind.SCORES]
+    values = [entry.inputs[1].width for _, entry in ledger if entry.kind is OperationKind.MIX]
+    without = "torch has no fused attention on the CPU for values of another width than the keys"
+    for key, value in zip(keys, values, strict=True):
+        if equal(key, value):
+            continue
+        if not isinstance(value, Symbol):
+            raise RuleError(f"implementation=sdpa: {without}; choose implementation=eager")
+        found[Equals(value, key, f"{without}; choose implementation=eager")] = None
+    return list(found)
 
 
 DROPOUT = Convention(

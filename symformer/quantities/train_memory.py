@@ -15,6 +15,7 @@ from ..ledger.adapters import is_adapted
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, Ledger, OperationKind
 from ..ledger.placement import Placement, even_sharing_conditions, replicas
 from .kernels import IMPLEMENTATIONS
+from .kernels.routed_experts import EXPERTS
 from .optimizers import OPTIMIZERS, updated
 from .quantity import (
     BOTH,
@@ -78,6 +79,11 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return tuple(terms)
 
 
+def _with_dtype(conventions: Conventions) -> dict[str, str]:
+    """Return the conventions with the dtype of the activations, which is that of the weights."""
+    return {**conventions, "dtype": "fp32" if conventions["recipe"] == "fp32" else "bf16"}
+
+
 @dataclass(frozen=True)
 class TrainMemory(InFormat):
     """Training memory: state of the weights by this table of rules, activations by those of an implementation."""
@@ -131,13 +137,12 @@ class TrainMemory(InFormat):
             if conventions["data"] != "off"
             else ()
         )
-        return (*super().conditions(ledger, conventions), *saved_conditions(ledger, conventions), *shared)
+        return (*super().conditions(ledger, conventions), *saved_conditions(ledger, _with_dtype(conventions)), *shared)
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the account: a weight's bytes belong to the entry that stores it, an activation's to its producer."""
         none = conventions["implementation"] == "none"
-        dtype = "fp32" if conventions["recipe"] == "fp32" else "bf16"
-        kept = {} if none else activation_terms(ledger, {**conventions, "dtype": dtype})
+        kept = {} if none else activation_terms(ledger, _with_dtype(conventions))
         frozen = self.stored(ledger, conventions).terms
         return tally(
             ledger.root,
@@ -198,6 +203,7 @@ QUANTITY = TrainMemory(
             }
         ),
         "dropout": DROPOUT,
+        "moe": EXPERTS,
         "recompute": RECOMPUTE,
         "data": Convention(
             {

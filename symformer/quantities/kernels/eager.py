@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ...formulas.account import Term
-from ...ledger.facts import Entry, OperationKind
+from ...language.errors import RuleError
+from ...ledger.facts import ONE, SHIFTED_SOFTMAX, Entry, OperationKind
 from ..quantity import Conventions, refuse_observed
-from .saves import SINGLE, SIZES, Saver, Saves, capped, made, single, softmax
+from .saves import LONG, SINGLE, SIZES, Saver, Saves, capped, made, single, softmax
 from .transformers_kernels import COMMON
 
 
@@ -18,7 +19,17 @@ def scores(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def weights(entry: Entry, conventions: Conventions) -> Saves:
-    """Return the output, or the float32 output before the cast if the softmax runs in float32."""
+    """Return the output, or the float32 output before the cast if the softmax runs in float32.
+
+    With sinks, the output has one more column, which the class drops as a view. If the class subtracts the maximum of
+    each row first, it saves the index of the maximum.
+    """
+    if entry.shared or entry.function == SHIFTED_SOFTMAX:
+        if entry.function != SHIFTED_SOFTMAX:
+            raise RuleError(f"{entry.path}: activation memory of this softmax with a sink is not supported")
+        row = (*entry.output.shape[:-1], ONE)
+        sinks = (made(entry, "sinks", row, SIZES[conventions["dtype"]]),) if entry.shared else ()
+        return Saves(output=True, makes=(*sinks, made(entry, "maxima", row, LONG)))
     if entry.function == "float32" and not single(conventions):
         return Saves(makes=(made(entry, "in float32", entry.output.shape, SINGLE),))
     return softmax(entry, conventions)

@@ -46,6 +46,11 @@ def lookup(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def linear(entry: Entry, conventions: Conventions) -> Saves:
+    """Return the input, and the tensor that a soft cap saves. A product in single precision casts both operands."""
+    if entry.function == "float32" and not single(conventions):
+        (x,) = entry.inputs
+        matrices = (made(entry, "matrix in float32", weight.shape, SINGLE) for weight in entry.weights[:1])
+        return Saves(makes=(made(entry, "input in float32", x.shape, SINGLE), *matrices))
     return Saves(reads=entry.inputs, makes=capped(entry, conventions))
 
 

@@ -10,13 +10,13 @@ from ...ledger.facts import (
     INTERPOLATED,
     MULTIPLYING,
     ONE,
-    ROUTING,
     SCATTERED,
     ZERO,
     Entry,
     OperationKind,
 )
 from ..quantity import Conventions, refuse, refuse_observed, refuse_others, rows
+from .routed_experts import combine, experts, route
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 
 
@@ -81,10 +81,18 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def multiply(entry: Entry, conventions: Conventions) -> Saves:
-    """Return both operands, or only a table that the other is multiplied by; a product with a number saves nothing."""
+    """Return both operands, or only a table that the other is multiplied by; a product with a number saves nothing.
+
+    If 1 is added to the second operand, both operands are clamped, too, as in gpt-oss: the first one before its
+    activation.
+    """
     if len(entry.inputs) == 1:
         return Saves()
     x, y = entry.inputs
+    if entry.function == "lifted":
+        size = SIZES[conventions["dtype"]]
+        names = ("clamped gate", "clamped y + 1")
+        return Saves((x, y), makes=tuple(made(entry, name, entry.output.shape, size) for name in names))
     return Saves(reads=(y,)) if y.grad == ZERO else Saves((x, y))
 
 
@@ -96,17 +104,14 @@ def add(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def join(entry: Entry, conventions: Conventions) -> Saves:
-    """Return nothing: joining sequences copies tokens. Replacing some of them saves which: a byte for each.
+    """Return nothing: joining tensors copies them. Replacing some of their tokens saves which: a byte for each.
 
-    Raises RuleError for a join along the last axis.
+    Raises RuleError for joins of windows and residual streams.
     """
     if entry.function == SCATTERED:
         return Saves(makes=(made(entry, "replaced", entry.output.shape[:2], ONE),))
-    if entry.function != "tokens":
-        raise RuleError(
-            f"{entry.path}: activation memory of tensors joined along the last axis, as in latent attention, is not "
-            "supported"
-        )
+    if entry.function not in ("", "tokens"):
+        raise RuleError(f"{entry.path}: activation memory of {entry.function} is not supported")
     return Saves()
 
 
@@ -158,9 +163,9 @@ COMMON: dict[OperationKind, Saver] = refuse_others(
         OperationKind.RECURRENCE: refuse(
             "activation memory of a recurrence, which transformers runs token by token, is not supported"
         ),
-        **rows(
-            refuse("activation memory of experts in transformers is not supported"), OperationKind.EXPERTS, *ROUTING
-        ),
+        OperationKind.ROUTE: route,
+        OperationKind.EXPERTS: experts,
+        OperationKind.COMBINE: combine,
         OperationKind.OBSERVED: refuse_observed,
     },
 )

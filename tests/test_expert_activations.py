@@ -1,0 +1,86 @@
+"""Activations of experts and routers, compared with what autograd saves on the CPU with real memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from symformer import SymformerError, architecture
+from symformer.architectures.base_architecture import Architecture
+from symformer.language.symbols import SYMBOLS
+from symformer.witness.torch_counts import activation_bytes, train_bytes
+
+# Rows of matrices of 16 bytes, as the grouped product requires: E, M and M_shared are multiples of 8.
+SIZES = {
+    **{"B": 3, "S": 7, "V": 29, "E": 48, "H": 10, "A": 12, "G": 2, "D": 14, "X": 9, "K": 4, "M": 16, "M_shared": 40},
+    **{"L": 2, "L_dense": 1, "L_moe": 2, "X_shared": 1, "D_rope": 6, "L_attn": 2, "L_conv": 1, "L_conv_x": 3},
+    **{"K_conv": 5, "L_local": 1, "L_global": 2, "C_win": 13},
+}
+NUMBERS = {SYMBOLS[name]: number for name, number in SIZES.items()}
+
+
+def compared(target: str, options: dict[str, bool], **way: str) -> tuple[int, int]:
+    """Return our bytes and torch's."""
+    model = architecture(target, **options)
+    assert isinstance(model.component, Architecture)
+    formula = model.formula("activations", **way)
+    named = {str(size) for size in formula.dependencies} - {str(size) for size in model.component.totals}
+    ours = formula.value({name: SIZES[name] for name in SIZES if name in named})
+    return ours, activation_bytes(model.component, NUMBERS, **way, fake=False)
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "way"),
+    [
+        ("mixtral", {}, {"moe": "grouped", "dtype": "bf16"}),
+        ("mixtral", {}, {"moe": "looped", "dtype": "bf16", "implementation": "sdpa"}),
+        ("mixtral", {}, {"moe": "batched", "dtype": "fp32"}),
+        ("mixtral", {}, {"moe": "grouped", "dtype": "bf16", "recompute": "full"}),
+        ("qwen3-moe", {}, {"moe": "grouped", "dtype": "fp32"}),
+        ("qwen3-moe", {"norm_topk_prob": True}, {"moe": "looped", "dtype": "bf16"}),
+        ("qwen2-moe", {"norm_topk_prob": True}, {"moe": "batched", "dtype": "bf16"}),
+        ("olmoe", {}, {"moe": "looped", "dtype": "fp32"}),
+        ("flex-olmo", {}, {"moe": "grouped", "dtype": "bf16"}),
+        ("minimax-m2", {}, {"moe": "batched", "dtype": "bf16"}),
+        ("granitemoe", {}, {"moe": "batched", "dtype": "bf16"}),
+        ("granitemoe", {}, {"moe": "batched", "dtype": "fp32"}),
+        ("solar-open", {}, {"moe": "grouped", "dtype": "bf16"}),
+        ("dots1", {}, {"moe": "looped", "dtype": "bf16"}),
+        ("glm4-moe", {}, {"moe": "grouped", "dtype": "bf16"}),
+        ("lfm2-moe", {}, {"moe": "batched", "dtype": "bf16"}),
+        ("lfm2-moe", {}, {"moe": "looped", "dtype": "fp32"}),
+    ],
+)
+def test_experts_save_what_torch_saves(target: str, options: dict[str, bool], way: dict[str, str]) -> None:
+    """In a loop the share of each expert depends on the tokens, but their sum does not."""
+    ours, theirs = compared(target, options, **way)
+    assert ours == theirs > 0
+
+
+def test_experts_take_part_in_training_memory() -> None:
+    model = architecture("mixtral")
+    assert isinstance(model.component, Architecture)
+    sizes = {str(size): SIZES[str(size)] for size in model.formula("train-memory").dependencies if str(size) in SIZES}
+    way = {"recipe": "pure-bf16", "optimizer": "sgd"}
+    theirs = train_bytes(model.component, NUMBERS, **way, implementation="eager")
+    assert model.formula("train-memory", **way, moe="batched").value(sizes) == theirs
+    # by hand, for each of 2 layers and 3·7·4 pairs of a token and an expert, 2 bytes an element: batched products copy
+    # matrices of 3·48·16 elements. Grouped products have four indices of 8 bytes a pair, one of which all have, and a
+    # copy of the weights, 4 bytes, like the weights themselves; and 9 ends of experts of 4 bytes.
+    pairs = 2 * 3 * 7 * 4
+    grouped = theirs + pairs * (3 * 8 - 2 * 3 * 48 * 16) + 2 * 9 * 4
+    assert model.formula("train-memory", **way).value(sizes) == grouped
+
+
+def test_narrow_experts_have_no_grouped_product() -> None:
+    formula = architecture("mixtral").formula("activations", dtype="bf16")
+    narrow = {str(size): SIZES[str(size)] for size in formula.dependencies if str(size) in SIZES} | {"M": 20}
+    with pytest.raises(SymformerError, match=r"M=20 is not a multiple of 8 .* choose moe=batched or moe=looped"):
+        formula.value(narrow)
+    assert architecture("mixtral").formula("activations", moe="looped").value(narrow) > 0
+
+
+def test_unknown_routers_are_refused() -> None:
+    with pytest.raises(
+        SymformerError, match="the tensors that the class saves for the choice of experts are not known"
+    ):
+        architecture("phimoe").formula("activations")
