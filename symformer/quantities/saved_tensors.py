@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from sympy import Expr, Integer, Symbol
+from sympy import Add, Expr, Integer, Max, Mul, Symbol, cancel
 
 from ..formulas.account import Term
 from ..language.errors import RuleError
@@ -204,12 +204,51 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
             each = element_size(entry, conventions)
             factors = (*entry.output.shape, each, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
+    if implementation == "eager":
+        for maker, term in _whole_views(ledger, kept, inside):
+            terms[id(maker)] = (*terms.get(id(maker), ()), term)
     if again and implementation != "megatron":
         for entry, term in _handed(ledger, conventions):
             terms[id(entry)] = (*terms.get(id(entry), ()), term)
     if (copies := in_flight(conventions.get("pipeline", "off"))) != 1:
         return {key: tuple(Term(term.label, (*term.factors, copies)) for term in some) for key, some in terms.items()}
     return terms
+
+
+def _whole_views(ledger: Ledger, kept: SavedTensors, inside: set[int]) -> Iterator[tuple[Entry, Term]]:
+    """Yield what eager attention saves of a joint projection for a single sequence.
+
+    For several sequences, a product by head copies its queries, keys and values. For one sequence they are views, and
+    so is a part of a projection that computes several of them: all of it is saved, instead of a copy of the part.
+    """
+    for mix, joint, rest in _joint_projections(ledger):
+        maker = kept.makers.get(id(joint))
+        if maker is not None and id(mix) not in inside and mix.output.grad != 0:
+            factors = (rest, SIZES[kept.conventions["dtype"]], Max(0, 2 - joint.shape[0]))
+            yield maker, Term(f"{maker.path} (rest of a view)", factors)
+
+
+def _joint_projections(ledger: Ledger) -> Iterator[tuple[Entry, Tensor, Expr]]:
+    """Yield each attention with a projection of which it reads only a part by head, and the elements of the rest."""
+    makers = {id(entry.output): entry for _, entry in ledger}
+    for _, mix in ledger:
+        if mix.kind is not OperationKind.MIX:
+            continue
+        scores = makers[id(mix.inputs[0])]
+        while scores.kind is not OperationKind.SCORES:
+            scores = makers[id(scores.inputs[0])]
+        queries, keys, values = *scores.inputs, mix.inputs[1]
+        for joint in {id(each.root): each.root for each in (queries, keys, values)}.values():
+            parts = [each for each in (queries, keys, values) if each.root is joint]
+            same = [Mul(*each.shape) for each in parts if each.shape[1] == queries.shape[1]]
+            fewer = [each for each in parts if each.shape[1] != queries.shape[1] and each.shape[1].is_Symbol]
+            # Keys and values of groups are copied for each query head, unless there is one head in each group.
+            alone = Max(0, 1 + fewer[0].shape[1] - queries.shape[1]) if fewer else Integer(0)
+            grouped = Add(*(Mul(*each.shape) for each in fewer)) * alone
+            whole = cancel(Mul(*joint.shape) - Add(*same)) if same else Mul(*joint.shape) * alone
+            rest = whole - grouped
+            if rest != 0 and len(joint.shape) == 3:
+                yield mix, joint, cancel(rest / alone) * alone if fewer and not same else rest
 
 
 def _hold(ledger: Ledger, kept: SavedTensors) -> None:
@@ -355,9 +394,14 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
         return tuple(found)
     if conventions["implementation"] == "sdpa":
         found += _equal_widths(ledger)
+    if conventions["implementation"] == "eager":
+        heads = {mix.output.shape[1] for mix, _, _ in _joint_projections(ledger)}
+        because = "in that case torch saves a view of a whole projection instead of a copy of a part"
+        found += [Excludes((each,), because) for each in sorted(heads, key=str) if isinstance(each, Symbol)]
     for group, width in sorted(grouped, key=str):
-        if conventions["implementation"] == "eager" and isinstance(group, Symbol):
-            found.append(Excludes((B, group), "in that case torch saves a view instead of a copy"))
+        if conventions["implementation"] == "eager" and (isinstance(group, Symbol) or group == 1):
+            both = (B, group) if isinstance(group, Symbol) else (B,)
+            found.append(Excludes(both, "in that case torch saves a view instead of a copy"))
         if conventions["implementation"] == "sdpa":
             found.append(
                 AtMost(width, Integer(FUSED), "in that case transformers copies keys and values for every query head")
