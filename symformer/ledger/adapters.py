@@ -22,7 +22,7 @@ from .operations import Operations, inputs_of
 
 def low_rank(ops: Operations, name: str, x: Tensor, out: Expr) -> Tensor:
     """x[…, in] -> B·A·x[…, out], scaled by a constant; Hu et al. 2021, eq. 3."""
-    inner = ops.linear(_in(name, "lora_A"), x, R, bias=False)
+    inner = ops.linear(_in(name, "lora_A"), ops.dropout(_in(name, "lora_dropout"), x), R, bias=False)
     return ops.scale(_in(name, "scaling"), ops.linear(_in(name, "lora_B"), inner, out, bias=False))
 
 

@@ -8,11 +8,12 @@ region saves its inputs only.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from sympy import Add, Expr, Integer, Max, Mul, Symbol, cancel
+from sympy import Add, Expr, Integer, Max, Min, Mul, Symbol, cancel
 
 from ..formulas.account import Term
+from ..formulas.formula import Formula
 from ..language.errors import RuleError
 from ..language.sizes import AtMost, Condition, Differs, Equals, Excludes
 from ..language.symbols import B, B_vis, S, Z, Z_patch
@@ -56,8 +57,11 @@ class SavedTensors:
     conventions: Conventions
     makers: Mapping[int, Entry]
     loops: Mapping[int, Scope]  # the input of each layer -> the repeated layers
-    whole: set[int] = field(default_factory=set)
-    inside: set[int] = field(default_factory=set)
+    whole: dict[int, Expr] = field(default_factory=dict)  # a saved tensor -> the share of its copies that is saved
+    inside: dict[int, Expr] = field(default_factory=dict)  # the output of repeated layers -> how many of them are saved
+    earlier: set[int] = field(
+        default_factory=set
+    )  # the output of repeated layers of which an earlier one is saved, too
     entered: set[int] = field(default_factory=set)  # repeated layers that save their input
 
     def storage(self, tensor: Tensor) -> Tensor:
@@ -75,33 +79,64 @@ class SavedTensors:
         key = id(self.storage(tensor))
         return key in self.makers or key in self.loops
 
-    def keep(self, tensor: Tensor) -> None:
-        """Save a tensor. For the input of repeated layers, save the first input and the output of each layer."""
+    def repeated(self, tensor: Tensor) -> bool:
+        """Return True if each repeated layer has such a tensor, or reads it."""
+        storage = self.storage(tensor)
+        if id(storage) in self.loops:
+            return True
+        return any(entry.output is storage for scope in self.loops.values() for _, entry in Ledger(scope, None))
+
+    def keep(self, tensor: Tensor, share: Expr = ONE, used: Expr = ONE) -> None:
+        """Save a tensor. For the input of repeated layers, save the first input and the output of each layer.
+
+        With a ``share`` of the layers, the first layer does not save it. If only a share is ``used``, the last ones do
+        not: torch frees the graph of layers on which the output does not depend.
+        """
         storage = self.storage(tensor)
         maker = self.makers.get(id(storage))
         if maker is not None and maker.kind is OperationKind.SELECT and maker.function == EARLIER:
-            return  # the input of a later layer, whose norm saves it
+            self.earlier.add(id(self.storage(maker.inputs[0])))
+            return
         scope = self.loops.get(id(storage))
         if scope is not None and scope.loop is not None:
             self.entered.add(id(scope))
-            self.keep(scope.loop[0])
-            self.inside.add(id(self.storage(scope.loop[2])))
+            if share == 1:
+                self.keep(scope.loop[0])
+            key = id(self.storage(scope.loop[2]))
+            self.inside[key] = max(self.inside.get(key, ZERO), cancel(scope.count * used - 1), key=_ends)
         elif id(storage) not in self.makers:
             raise RuleError(
                 f"activations counts tensors that the model produces, and {storage.name!r} is an input of the model"
             )
         elif self.makers[id(storage)].kind is not OperationKind.PARAMETER:  # a stored weight is not an activation
-            self.whole.add(id(storage))
+            own = share if used == 1 else used
+            self.whole[id(storage)] = widest(own, self.whole.get(id(storage), ZERO))
 
     def share(self, entry: Entry) -> Expr:
         """Return the fraction of an entry's copies whose output is saved."""
         given = {id(self.storage(scope.loop[2])): scope.count for scope in self.loops.values() if scope.loop}
         key = id(entry.output)
         if key not in given:
-            return ONE if key in self.whole else ZERO
-        last, others = key in self.whole, key in self.inside
-        count = given[key]
-        return ONE if last and others else 1 / count if last else (count - 1) / count if others else ZERO
+            return self.whole.get(key, ZERO)
+        count, inside = given[key], self.inside.get(key, ZERO)
+        # The next layer saves the output of an earlier layer, unless torch frees that layer.
+        freed = key in self.earlier and inside != 0 and cancel(inside - count + 1) != 0
+        return cancel((inside + int(freed) + int(key in self.whole)) / count)
+
+
+def _ends(count: Expr) -> tuple[bool, Expr]:
+    """Return a key that sorts numbers of layers: none, all but the last ones, and the whole number of them."""
+    return count != 0, count.as_coefficients_dict()[ONE]
+
+
+def widest(*shares: Expr) -> Expr:
+    """Return the largest share of the layers: all, all but the first, or none."""
+    return max(shares, key=lambda share: 0 if share == 0 else 2 if share == 1 else 1)
+
+
+def narrowest(*shares: Expr) -> Expr:
+    """Return the smallest share of the layers."""
+    return min(shares, key=lambda share: 0 if share == 0 else 2 if share == 1 else 1)
 
 
 def element_size(entry: Entry, conventions: Conventions) -> Expr:
@@ -158,11 +193,15 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
             "activations need implementation=megatron"
         )
     if is_adapted(ledger):
-        raise RuleError(
-            "activation memory of a model with adapters is not supported; use train-memory with implementation=none, "
-            "which excludes activations"
-        )
+        _check_adapted(ledger, implementation, conventions["recompute"])
     makers = {id(entry.output): entry for _, entry in ledger}
+    if conventions["recompute"] != "none" and (
+        unused := [entry for _, entry in ledger if entry.used not in (ZERO, ONE)]
+    ):
+        raise RuleError(
+            f"{unused[0].path}: activation memory of layers whose output is not used is not supported with "
+            f"recompute={conventions['recompute']}; choose recompute=none"
+        )
     if implementation != "megatron":
         _plain(ledger, makers, conventions)
     table = IMPLEMENTATIONS[implementation]
@@ -185,14 +224,25 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
         saved = table[entry.kind](entry, conventions)  # raises for unsupported kinds even if nothing would be saved
         if entry.output.grad == 0 or id(entry) in inside:
             continue
-        for tensor in (*saved.reads, *((entry.output,) if saved.output else ())):
-            kept.keep(tensor)
         outside = [tensor for tensor in saved.given if not kept.made(tensor)]
-        for tensor in saved.given:
-            if tensor not in outside:
-                kept.keep(tensor)
         given = (made(entry, "input", tensor.shape, SIZES[conventions["dtype"]]) for tensor in outside)
-        terms[id(entry)] = (*given, *saved.makes)
+        read = (*saved.reads, *((entry.output,) if saved.output else ()))
+        read += tuple(tensor for tensor in saved.given if tensor not in outside)
+        terms[id(entry)] = ()
+        for each, needed in (*((each, ONE) for each in (*read, *given, *saved.makes)), *saved.partly):
+            share = narrowest(needed, entry.output.grad)
+            if entry.used == 0:
+                continue  # torch frees its graph
+            if isinstance(each, Tensor):
+                if share not in (ZERO, ONE) and not kept.repeated(each):
+                    share = Min(
+                        1, cancel(share / (1 - share))
+                    )  # of a table for all layers, which the first may not use
+                if share != 0:
+                    kept.keep(each, share, entry.used)
+            elif share != 0:
+                factors = (*each.factors, *(part for part in (share, entry.used) if part != 1))
+                terms[id(entry)] = (*terms[id(entry)], replace(each, factors=factors))
     for region in again:
         within = {id(entry.output) for entry in region}
         for tensor in (tensor for entry in region for tensor in entry.inputs):
@@ -249,6 +299,42 @@ def _joint_projections(ledger: Ledger) -> Iterator[tuple[Entry, Tensor, Expr]]:
             rest = whole - grouped
             if rest != 0 and len(joint.shape) == 3:
                 yield mix, joint, cancel(rest / alone) * alone if fewer and not same else rest
+
+
+def _check_adapted(ledger: Ledger, implementation: str, recompute: str) -> None:
+    """Raise RuleError for adapters whose saved tensors are not known."""
+    if implementation == "megatron" or any(
+        entry.adapter and entry.kind is OperationKind.ACTIVATION for _, entry in ledger
+    ):
+        raise RuleError(
+            "activation memory of a model with these adapters is not supported; choose lora= with implementation=eager "
+            "or sdpa, or train-memory with implementation=none, which excludes activations"
+        )
+    tables = [entry for _, entry in ledger if entry.kind is OperationKind.LOOKUP and entry.function == "positions"]
+    if recompute != "none" and tables:
+        raise RuleError(
+            f"{tables[0].path}: activation memory with adapters and frozen positions is not supported with "
+            f"recompute={recompute}; choose recompute=none"
+        )
+    for mixture, kinds in mixtures(ledger).items():
+        if mixture.order == "any" and len({_steps(kind) for kind in kinds}) > 1:
+            raise RuleError(
+                f"{ledger.root.part.title} has layers of {len(kinds)} kinds in any order, and without gradients the "
+                "first layer saves less, so the activation memory with adapters depends on the kind of that layer"
+            )
+
+
+def _steps(scope: Scope) -> tuple[object, ...]:
+    """Return what a layer computes and saves, without its masks."""
+    inside = [entry for _, entry in Ledger(scope, None)]
+    above = min((entry.path for entry in inside), key=len).partition("*")[0]
+    return tuple(
+        (
+            *(entry.kind, entry.path.removeprefix(above), tuple(each.shape for each in entry.inputs)),
+            *(entry.output.shape, entry.function, entry.frozen),
+        )
+        for entry in inside
+    )
 
 
 def _hold(ledger: Ledger, kept: SavedTensors) -> None:
@@ -424,6 +510,34 @@ def _equal_widths(ledger: Ledger) -> list[Condition]:
     return list(found)
 
 
+def saved_notes(formula: Formula, half: bool) -> list[str]:
+    """Return the sentences on what is counted with adapters, and on what another device saves.
+
+    Parameters
+    ----------
+    formula : Formula
+        A formula with activations.
+    half : bool
+        Whether the model computes in half precision.
+
+    """
+    entries = [line.entry for _, line in formula.root.leaves() if line.entry]
+    found = []
+    if any(entry.adapter for entry in entries):
+        found.append(ADAPTED)
+    if half and any(entry.kind is OperationKind.NORM and entry.function == "layer" for entry in entries):
+        found.append(ON_CUDA)
+    return found
+
+
+ADAPTED = (
+    "Adapters have the dtype of the model (autocast_adapter_dtype=False in peft). With dropout=on, their input has "
+    "dropout."
+)
+ON_CUDA = (
+    "On CUDA, torch saves the mean and 1/σ of a layer norm in float32, which is 4 bytes more for each token than on "
+    "the CPU."
+)
 DROPOUT = Convention(
     {"off": "dropout is disabled", "on": "dropout is enabled and saves its mask"},
     lambda entry: entry.kind is OperationKind.DROPOUT,

@@ -9,6 +9,7 @@ from typing import Any
 from sympy import Integer
 
 from ..formulas.account import Line, Measure, Term
+from ..formulas.formula import Formula
 from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.adapters import is_adapted
@@ -28,7 +29,7 @@ from .quantity import (
     shared,
     tally,
 )
-from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions
+from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions, saved_notes
 from .stored_format import WEIGHTS, InFormat
 from .weight_formats import ELEMENT_BYTES, MEANINGS, UNUSUAL, StoredWeights
 
@@ -138,6 +139,13 @@ class TrainMemory(InFormat):
             else ()
         )
         return (*super().conditions(ledger, conventions), *saved_conditions(ledger, _with_dtype(conventions)), *shared)
+
+    def notes_for(self, formula: Formula) -> list[str]:
+        """Return the sentences that apply because of the operations in a formula, and of its recipe."""
+        chosen = formula.conventions
+        if chosen["implementation"] in ("none", "megatron"):
+            return super().notes_for(formula)
+        return [*super().notes_for(formula), *saved_notes(formula, chosen["recipe"] != "fp32")]
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the account: a weight's bytes belong to the entry that stores it, an activation's to its producer."""

@@ -359,7 +359,7 @@ class TorchWitness(Session):
                         if named and isinstance(value, float):
                             chance = self._chances.setdefault((id(module), name), value)
                             setattr(module, name, chance if dropout == "on" else 0.0)
-                return _recomputing(model, recompute, seen.keep)
+                return recomputing(model, recompute, seen.keep)
 
             run = self.call(implementation=implementation, moe=moe, masked=False)
             seen = self.kept(run, device=device, dtype=_DTYPES[dtype], train=True, within=within)
@@ -497,7 +497,7 @@ def activation_bytes(component: Architecture, numbers: Numbers, fake: bool = Tru
 
 
 @contextmanager
-def _recomputing(model: Any, recompute: str, keep: Callable[[Tensor], None]) -> Iterator[None]:
+def recomputing(model: Any, recompute: str, keep: Callable[[Tensor], None]) -> Iterator[None]:
     """Checkpoint every layer, as transformers does, or every attention function.
 
     A checkpoint holds all its arguments, positional or by keyword; saved_tensors_hooks see only the positional ones.

@@ -14,8 +14,8 @@ def scores(entry: Entry, conventions: Conventions) -> Saves:
     """Return copies of queries and keys by head, for each query head, and the tensor that a soft cap saves."""
     q, k = entry.inputs
     heads, size = (*q.shape[:2], *k.shape[2:]), SIZES[conventions["dtype"]]
-    copies = (made(entry, "queries", q.shape, size), made(entry, "keys", heads, size))
-    return Saves(makes=(*copies, *capped(entry, conventions)))
+    copies = ((made(entry, "queries", q.shape, size), k.grad), (made(entry, "keys", heads, size), q.grad))
+    return Saves(makes=capped(entry, conventions), partly=copies)
 
 
 def weights(entry: Entry, conventions: Conventions) -> Saves:
@@ -39,7 +39,7 @@ def mix(entry: Entry, conventions: Conventions) -> Saves:
     """Return the attention weights, and a copy of the values by head."""
     p, v = entry.inputs
     values = made(entry, "values", (*p.shape[:2], *v.shape[2:]), SIZES[conventions["dtype"]])
-    return Saves((p,), makes=(values,))
+    return Saves(partly=((p, v.grad), (values, p.grad)))
 
 
 def observed(entry: Entry, conventions: Conventions) -> Saves:

@@ -77,7 +77,8 @@ def experts(entry: Entry, conventions: Conventions) -> Saves:
     first = len(x.shape) == len(pairs)
     makes: list[Term] = []
     if first:
-        makes.append(made(entry, "input by expert", (*pairs, x.width), size))
+        if not entry.frozen:
+            makes.append(made(entry, "input by expert", (*pairs, x.width), size))
         if way == GROUPED:
             makes += [made(entry, "tokens", pairs, LONG), made(entry, "order of the weights", pairs, LONG)]
             if len(entry.weights) > 1:
@@ -87,7 +88,7 @@ def experts(entry: Entry, conventions: Conventions) -> Saves:
             makes.append(made(entry, "tokens and places", (Integer(2), *pairs), LONG))
     if way == BATCHED:
         makes.append(made(entry, "matrices", (*pairs, *entry.weights[0].shape[1:]), size))
-    return Saves(() if first else (x,), makes=tuple(makes))
+    return Saves(() if first or entry.frozen else (x,), makes=tuple(makes))
 
 
 def combine(entry: Entry, conventions: Conventions) -> Saves:

@@ -11,7 +11,6 @@ from ...ledger.facts import (
     MULTIPLYING,
     ONE,
     SCATTERED,
-    ZERO,
     Entry,
     OperationKind,
 )
@@ -47,7 +46,9 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
         makes = (made(entry, "mean", one, SINGLE), made(entry, "1/σ", one, SINGLE))
     else:
         size = SINGLE if entry.function in ("rms_late", "rms_offset") else size
-        makes = (made(entry, "1/σ", one, SINGLE), made(entry, "normalised", entry.output.shape, size))
+        makes = (made(entry, "1/σ", one, SINGLE),)
+        if not entry.frozen:  # for the gradient of the scale
+            makes += (made(entry, "normalised", entry.output.shape, size),)
         if entry.function == "rms_offset":
             makes += tuple(made(entry, "scale", weight.shape, SINGLE) for weight in entry.weights)
     if single(conventions):
@@ -93,7 +94,7 @@ def multiply(entry: Entry, conventions: Conventions) -> Saves:
         size = SIZES[conventions["dtype"]]
         names = ("clamped gate", "clamped y + 1")
         return Saves((x, y), makes=tuple(made(entry, name, entry.output.shape, size) for name in names))
-    return Saves(reads=(y,)) if y.grad == ZERO else Saves((x, y))
+    return Saves(partly=((x, y.grad), (y, x.grad)))
 
 
 def add(entry: Entry, conventions: Conventions) -> Saves:
