@@ -92,7 +92,7 @@ def test_siblings_do_not_import_each_other(home: str) -> None:
             "per_token",
         }
         | {"train_flops", "ratio_quantity"}
-        | {"inference_memory", "prefill_flops", "train_memory", "read_once", "time_quantity"}
+        | {"inference_memory", "prefill_flops", "train_memory", "read_once", "time_quantity", "traffic"}
         | {"utilization", "blockwise", "stored_format", "weight_formats", "weight_formats.gguf", "cache_formats"}
         | {"optimizers", "kernels.routed_experts"},
         "architectures": {
