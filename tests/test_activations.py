@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from math import prod
 
 import pytest
+import torch
 from sympy import Integer
 
 from symformer import SymformerError, architecture
@@ -12,8 +14,12 @@ from symformer.architectures import from_config, names
 from symformer.architectures.base_architecture import Architecture
 from symformer.language.symbols import SYMBOLS, A, B, E, H, L, S, W
 from symformer.ledger.facts import OperationKind
-from symformer.witness.stored_weights import witness_class
+from symformer.quantities import quantity
+from symformer.witness.dispatch_recorders import record_saved
+from symformer.witness.model_calls import unpadded
+from symformer.witness.stored_weights import build, witness_class
 from symformer.witness.torch_counts import activation_bytes, train_bytes
+from symformer.witness.torch_session import silence
 
 from .samples import sampled
 
@@ -330,3 +336,39 @@ def test_classes_without_fused_attention_are_refused() -> None:
         attends = any(entry.kind is OperationKind.SCORES for _, entry in component.ledger)
         if component.library == "transformers" and attends and not component.activation_refusal:
             assert component.accepts_sdpa == witness_class(component)._supports_sdpa, name
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize("target", ["llama", "gpt2", "gemma2", "qwen3-moe", "deepseek-v3"])
+def test_loss_of_causal_models_matches_saved_bytes(target: str, dtype: str) -> None:
+    """The loss computes log-probabilities in float32 for every dtype of the model."""
+    model = architecture(target)
+    assert isinstance(model.component, Architecture)
+    sizes = {**OFFSET, "P": 30, "X": 9, "K": 4, "M": 16, "L": 4, "C_win": 9, "L_dense": 1, "L_moe": 2, "X_shared": 1}
+    sizes |= {"R_q": 22, "R_kv": 18, "D_nope": 12, "D_rope": 6, "D_v": 26}
+    numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
+    with silence(), unpadded():
+        torchs = build(model.component, numbers, "cpu").to({"fp32": torch.float32, "bf16": torch.bfloat16}[dtype])
+        for module in torchs.train().modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        torchs.config._attn_implementation, torchs.config._experts_implementation = "eager", "batched_mm"
+        tokens = torch.zeros(sizes["B"], sizes["S"], dtype=torch.long)
+        with record_saved(torchs) as seen:
+            output = torchs(tokens, labels=tokens.clone(), use_cache=False)
+            seen.settle()
+    assert output.loss is not None
+    theirs = sum(times * prod(factors) for times, *factors in seen.tally.rows.values())
+    chosen = {"moe": "batched"} if "X" in map(str, model.formula("activations").dependencies) else {}
+    formula = model.formula("activations", dtype=dtype, loss="cross-entropy", **chosen)
+    formula = formula.partial(H="H") if target == "gpt2" else formula
+    named = {str(size) for size in formula.dependencies} - {str(size) for size in model.component.totals}
+    assert formula.value({name: number for name, number in sizes.items() if name in named}) == theirs
+    memory = model.formula("train-memory", loss="cross-entropy", **chosen)
+    assert "the loss" not in quantity("train-memory").statement_for(memory)
+
+
+def test_loss_of_other_models_is_refused() -> None:
+    for target in ("bert", "t5", "llava"):
+        with pytest.raises(SymformerError, match="loss=cross-entropy is supported only for causal language models"):
+            architecture(target).formula("activations", loss="cross-entropy")

@@ -14,7 +14,7 @@ from ..ledger.facts import Ledger, OperationKind
 from .kernels import IMPLEMENTATIONS
 from .kernels.routed_experts import EXPERTS
 from .quantity import BOTH, Convention, Conventions, Countable, Quantity, tally
-from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions, saved_notes
+from .saved_tensors import DROPOUT, LOSS, RECOMPUTE, activation_terms, check_implemented, saved_conditions, saved_notes
 
 GIVEN = "All lookup indices are inputs of the model"
 
@@ -88,6 +88,7 @@ QUANTITY = Activations(
         "dropout": DROPOUT,
         "moe": EXPERTS,
         "recompute": RECOMPUTE,
+        "loss": LOSS,
         "dtype": Convention(
             {
                 "fp32": "4 bytes per element",

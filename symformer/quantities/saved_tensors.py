@@ -260,6 +260,8 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
     if again and implementation != "megatron":
         for entry, term in _handed(ledger, conventions):
             terms[id(entry)] = (*terms.get(id(entry), ()), term)
+    for entry, term in _loss(ledger, implementation) if conventions.get("loss") == CROSS_ENTROPY else ():
+        terms[id(entry)] = (*terms.get(id(entry), ()), term)
     if (copies := in_flight(conventions.get("pipeline", "off"))) != 1:
         return {key: tuple(Term(term.label, (*term.factors, copies)) for term in some) for key, some in terms.items()}
     return terms
@@ -408,6 +410,23 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
             yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
 
 
+def _loss(ledger: Ledger, implementation: str) -> Iterator[tuple[Entry, Term]]:
+    """Yield what the loss of transformers saves. Raises RuleError for all but causal language models."""
+    logits = [entry for _, entry in ledger if entry.logits and entry.kind is OperationKind.LINEAR]
+    scores = [entry for _, entry in ledger if entry.kind is OperationKind.SCORES]
+    causal = any(entry.mask == "causal" for entry in scores) and not any(entry.inputs[1].encoded for entry in scores)
+    drawn = {size for _, entry in ledger for dim in entry.output.shape for size in dim.free_symbols}
+    if implementation == "megatron" or len(logits) != 1 or not causal or B_vis in drawn:
+        raise RuleError(
+            f"loss={CROSS_ENTROPY} is supported only for causal language models with an LM head, with "
+            "implementation=eager or sdpa"
+        )
+    (head,) = logits
+    yield head, Term(f"{head.path} (log-probabilities)", (*head.output.shape, SINGLE))
+    yield head, Term(f"{head.path} (targets)", (*head.output.shape[:-1], LONG))
+    yield head, Term(f"{head.path} (number of targets)", (SINGLE,))
+
+
 def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
     """Return True if torch falls back to unfused attention: no CPU kernel applies dropout to attention weights."""
     if (conventions["implementation"], conventions["dropout"]) != ("sdpa", "on"):
@@ -537,6 +556,15 @@ ADAPTED = (
 ON_CUDA = (
     "On CUDA, torch saves the mean and 1/σ of a layer norm in float32, which is 4 bytes more for each token than on "
     "the CPU."
+)
+CROSS_ENTROPY = "cross-entropy"
+LOSS = Convention(
+    {
+        "excluded": "the loss is excluded",
+        CROSS_ENTROPY: "the loss of transformers saves the log-probabilities in float32, the targets and their number",
+    },
+    lambda entry: entry.logits,
+    hidden_by_default=True,
 )
 DROPOUT = Convention(
     {"off": "dropout is disabled", "on": "dropout is enabled and saves its mask"},

@@ -29,7 +29,7 @@ from .quantity import (
     shared,
     tally,
 )
-from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions, saved_notes
+from .saved_tensors import DROPOUT, LOSS, RECOMPUTE, activation_terms, check_implemented, saved_conditions, saved_notes
 from .stored_format import WEIGHTS, InFormat
 from .weight_formats import ELEMENT_BYTES, MEANINGS, UNUSUAL, StoredWeights
 
@@ -140,6 +140,11 @@ class TrainMemory(InFormat):
         )
         return (*super().conditions(ledger, conventions), *saved_conditions(ledger, _with_dtype(conventions)), *shared)
 
+    def statement_for(self, formula: Formula) -> str:
+        """Return the statement, which excludes the loss unless it is counted."""
+        said = super().statement_for(formula)
+        return said.replace("the loss, allocator", "allocator") if "loss" in formula.conventions else said
+
     def notes_for(self, formula: Formula) -> list[str]:
         """Return the sentences that apply because of the operations in a formula, and of its recipe."""
         chosen = formula.conventions
@@ -213,6 +218,7 @@ QUANTITY = TrainMemory(
         "dropout": DROPOUT,
         "moe": EXPERTS,
         "recompute": RECOMPUTE,
+        "loss": LOSS,
         "data": Convention(
             {
                 "off": "no sharding: every rank stores all weights, gradients and optimizer state",

@@ -97,8 +97,6 @@ def _confirmed(model: Model, formula: Formula) -> str:
         return _held(formula) if question.check_description(formula) else "no certificate covers this variant"
     other = [f"{name}={value}" for name, value in certificate.conventions.items() if ours.get(name) != value]
     beside = ours.keys() - certificate.conventions.keys() - PLACEMENT.keys() - {WITHOUT}
-    # A convention is newer than a certificate without it, which holds for models that the convention does not affect.
-    beside = {name for name in beside if any(question.choices[name].applies_to(entry) for _, entry in model.ledger)}
     other += [f"{name}={question.choices[name].default}" for name in sorted(beside)]
     as_is = f"certified with {', '.join(other)}" if other else "certified"
     if isinstance(component := model.component, Architecture) and component.witness.every_expert:

@@ -27,6 +27,7 @@ EXPERTS = Convention(
         LOOPED: "a loop over the experts, experts_implementation=eager",
     },
     lambda entry: entry.kind is OperationKind.EXPERTS,
+    omitted=True,
 )
 
 
@@ -106,7 +107,7 @@ def combine(entry: Entry, conventions: Conventions) -> Saves:
 
 def aligned(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
     """Return the conditions under which torch has a grouped product: each row of a matrix fills 16-byte blocks."""
-    if conventions["moe"] != GROUPED or conventions["implementation"] not in ("eager", "sdpa"):
+    if conventions.get("moe") != GROUPED or conventions["implementation"] not in ("eager", "sdpa"):
         return ()
     size = 4 if single(conventions) else 2
     widths = {
