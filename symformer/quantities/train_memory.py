@@ -44,6 +44,8 @@ RECIPES: dict[str, tuple[tuple[str, int], ...]] = {
 
 USUAL = ("adam", "adam-8bit", "sgd", "momentum", "adafactor")  # the optimizers that are compared with each other
 OF_RECIPE = "recipe"  # the format of frozen weights with the dtype of the recipe
+ON_DEVICE, TO_HOST, ON_HOST = "off", "optimizer", "host"
+OFFLOADED = ("state", "master weight")
 # What each ZeRO stage shards among the ranks that hold the same weight and process different tokens. Every rank has
 # its own step counter.
 DIVIDED: dict[str, tuple[str, ...]] = {
@@ -67,13 +69,18 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     ranks = replicas(entry.kind, Placement.of(conventions), data=True)
     recipe = dict(RECIPES[conventions["recipe"]])
     width = recipe.get("master weight", recipe["weight"])  # bytes of an element that the optimizer updates
+    offload = conventions.get("offload", ON_DEVICE)
     terms: list[Term] = []
     for weight in entry.weights:
         for what, size in [*recipe.items()][: 1 if entry.frozen else None]:
+            if not is_counted(what, offload):
+                continue
             share = (*((1 / ranks,) if what in divided else ()), *shared(weight))
             factors = (*weight.shape, Integer(size), *share)
             terms.append(Term(f"{weight.path} ({what})", factors, purpose=f"{what}s", weight=weight.path))
-        for tensor in () if entry.frozen else OPTIMIZERS[optimizer].state(updated(entry, weight, width)):
+        if entry.frozen or not is_counted("state", offload):
+            continue
+        for tensor in OPTIMIZERS[optimizer].state(updated(entry, weight, width)):
             share = (*((1 / ranks,) if "state" in divided and not tensor.once else ()), *shared(weight))
             kept = (*tensor.factors, *share)
             terms.append(Term(f"{weight.path} ({tensor.name})", kept, purpose="optimizer's state", weight=weight.path))
@@ -83,6 +90,11 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def _with_dtype(conventions: Conventions) -> dict[str, str]:
     """Return the conventions with the dtype of the activations, which is that of the weights."""
     return {**conventions, "dtype": "fp32" if conventions["recipe"] == "fp32" else "bf16"}
+
+
+def is_counted(what: str, offload: str) -> bool:
+    """Return True if this part of a weight's bytes is in the memory that is counted: the device's or the host's."""
+    return offload == ON_DEVICE or (what in OFFLOADED) == (offload == ON_HOST)
 
 
 @dataclass(frozen=True)
@@ -154,9 +166,10 @@ class TrainMemory(InFormat):
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the account: a weight's bytes belong to the entry that stores it, an activation's to its producer."""
-        none = conventions["implementation"] == "none"
+        host = conventions.get("offload") == ON_HOST
+        none = conventions["implementation"] == "none" or host
         kept = {} if none else activation_terms(ledger, _with_dtype(conventions))
-        frozen = self.stored(ledger, conventions).terms
+        frozen = {} if host else self.stored(ledger, conventions).terms
         return tally(
             ledger.root,
             lambda entry: (
@@ -174,7 +187,8 @@ _DIVIDED = (
 QUANTITY = TrainMemory(
     Measure("train-memory", "bytes of training memory", "U_train", "bytes"),
     "The bytes needed to train: every weight with its gradient and optimizer state, and the activations that the named "
-    "implementation saves during one forward pass over B sequences of S tokens. Excluded: the loss, allocator overhead "
+    "implementation saves during one forward pass over B sequences of S tokens. Gradients that are accumulated over "
+    "several such passes need no more memory. Excluded: the loss, allocator overhead "
     "and temporary buffers, such as activations while they are recomputed in the backward pass.",
     {
         **rows(state, *STORING),
@@ -219,6 +233,15 @@ QUANTITY = TrainMemory(
         "moe": EXPERTS,
         "recompute": RECOMPUTE,
         "loss": LOSS,
+        "offload": Convention(
+            {
+                ON_DEVICE: "nothing is in the memory of the host",
+                TO_HOST: "the optimizer state and the master weights are in the memory of the host and not counted",
+                ON_HOST: "only the bytes in the memory of the host: the optimizer state and the master weights",
+            },
+            hidden_by_default=True,
+            unusual=[TO_HOST, ON_HOST],
+        ),
         "data": Convention(
             {
                 "off": "no sharding: every rank stores all weights, gradients and optimizer state",
