@@ -372,3 +372,24 @@ def test_loss_of_other_models_is_refused() -> None:
     for target in ("bert", "t5", "llava"):
         with pytest.raises(SymformerError, match="loss=cross-entropy is supported only for causal language models"):
             architecture(target).formula("activations", loss="cross-entropy")
+
+
+@pytest.mark.parametrize(
+    ("target", "way"),
+    [
+        ("glm", {"dtype": "bf16"}),
+        ("glm4", {"implementation": "sdpa"}),
+        ("ernie4-5", {"dtype": "bf16", "recompute": "selective"}),
+        ("ernie4-5", {"dtype": "bf16", "recompute": "full"}),
+        ("arcee", {"dtype": "bf16"}),
+    ],
+)
+def test_repeated_angles_and_squared_relus_match_saved_bytes(target: str, way: dict[str, str]) -> None:
+    """Each layer copies the table of angles; the square of a ReLU saves the ReLU."""
+    model = architecture(target)
+    assert isinstance(model.component, Architecture)
+    drawn = {**HALF, "D_rope": 4}
+    formula = model.formula("activations", **way)
+    sizes = {name: drawn[name] for name in map(str, formula.dependencies) if name in drawn}
+    numbers = {SYMBOLS[name]: number for name, number in drawn.items()}
+    assert formula.value(sizes) == activation_bytes(model.component, numbers, **way, fake=False) > 0

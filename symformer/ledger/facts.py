@@ -27,11 +27,15 @@ Table = Literal["tokens", "layers", "positions", "segments", "distances", "class
 Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" fixes only the first layer
 HALF_ROTARY = "rotary_half"  # a rotary table without the second half of each row, which repeats the first
 COMPLEX_ROTARY = "rotary_complex"  # a rotary table of complex numbers, one for each pair of elements
+REPEATED_ROTARY = "rotary_repeated"  # a rotary table that each layer copies, with every angle twice in a row
+REPEATED_SINGLE_ROTARY = "rotary_repeated_single"  # the same, in float32 for every dtype of the model
 ROTARY = (
     "rotary",
     "rotary_single",
     HALF_ROTARY,
     COMPLEX_ROTARY,
+    REPEATED_ROTARY,
+    REPEATED_SINGLE_ROTARY,
 )  # rotary tables, in the model's dtype or, if single, in float32
 SHIFTED_SOFTMAX = "shifted"  # a softmax from whose input the maximum of each row is subtracted first
 INDEXED = "indexed"  # a selection of a different position in each sequence: a copy, not a view

@@ -25,6 +25,8 @@ from ..ledger.facts import (
     HALF_ROTARY,
     INDEXED,
     ONE,
+    REPEATED_ROTARY,
+    REPEATED_SINGLE_ROTARY,
     REST,
     ROTARY,
     ZERO,
@@ -78,6 +80,13 @@ class SavedTensors:
         """Return True if the model produces the tensor, so it is not an input of the model."""
         key = id(self.storage(tensor))
         return key in self.makers or key in self.loops
+
+    def repeated_table(self, tensor: Tensor) -> Entry | None:
+        """Return the entry of a rotary table of which each layer saves a copy, or None for another tensor."""
+        maker = self.makers.get(id(self.storage(tensor)))
+        repeated = (REPEATED_ROTARY, REPEATED_SINGLE_ROTARY)
+        found = maker is not None and maker.kind is OperationKind.POSITIONS and maker.function in repeated
+        return maker if found else None
 
     def repeated(self, tensor: Tensor) -> bool:
         """Return True if each repeated layer has such a tensor, or reads it."""
@@ -143,7 +152,7 @@ def element_size(entry: Entry, conventions: Conventions) -> Expr:
     """Return the bytes per element of the output of an entry."""
     if entry.kind is OperationKind.ROUTE:
         return weight_size(entry, conventions)
-    if entry.function == "rotary_single":
+    if entry.function in ("rotary_single", REPEATED_SINGLE_ROTARY):
         return SINGLE
     if entry.function == COMPLEX_ROTARY:  # 8 bytes for each pair, which has two elements in each of the two tables
         return SINGLE / 2
@@ -233,7 +242,11 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
             share = narrowest(needed, entry.output.grad)
             if entry.used == 0:
                 continue  # torch frees its graph
-            if isinstance(each, Tensor):
+            if isinstance(each, Tensor) and (angles := kept.repeated_table(each)) is not None:
+                if entry.path.endswith("query"):  # the keys of the layer read the same copy
+                    copy = made(entry, "angles", angles.output.shape, element_size(angles, conventions))
+                    terms[id(entry)] = (*terms[id(entry)], copy)
+            elif isinstance(each, Tensor):
                 if share not in (ZERO, ONE) and not kept.repeated(each):
                     share = Min(
                         1, cancel(share / (1 - share))
@@ -252,7 +265,10 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
     for entry in makers.values():
         if (share := kept.share(entry)) != 0:
             each = element_size(entry, conventions)
-            factors = (*entry.output.shape, each, *((share,) if share != 1 else ()))
+            shape = entry.output.shape
+            if entry.kind is OperationKind.SOFTMAX and entry.shared:  # a view without the column of the sinks
+                shape = (*shape[:-1], shape[-1] + 1)
+            factors = (*shape, each, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
     if implementation == "eager":
         for maker, term in _whole_views(ledger, kept, inside):
@@ -565,6 +581,7 @@ LOSS = Convention(
     },
     lambda entry: entry.logits,
     hidden_by_default=True,
+    unusual=[CROSS_ENTROPY],
 )
 DROPOUT = Convention(
     {"off": "dropout is disabled", "on": "dropout is enabled and saves its mask"},

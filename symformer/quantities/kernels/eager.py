@@ -28,8 +28,7 @@ def weights(entry: Entry, conventions: Conventions) -> Saves:
         if entry.function != SHIFTED_SOFTMAX:
             raise RuleError(f"{entry.path}: activation memory of this softmax with a sink is not supported")
         row = (*entry.output.shape[:-1], ONE)
-        sinks = (made(entry, "sinks", row, SIZES[conventions["dtype"]]),) if entry.shared else ()
-        return Saves(output=True, makes=(*sinks, made(entry, "maxima", row, LONG)))
+        return Saves(output=True, makes=(made(entry, "maxima", row, LONG),))
     if entry.function == "float32" and not single(conventions):
         return Saves(makes=(made(entry, "in float32", entry.output.shape, SINGLE),))
     return softmax(entry, conventions)

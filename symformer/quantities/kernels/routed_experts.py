@@ -28,6 +28,7 @@ EXPERTS = Convention(
     },
     lambda entry: entry.kind is OperationKind.EXPERTS,
     omitted=True,
+    unusual=[BATCHED, LOOPED],
 )
 
 

@@ -67,6 +67,8 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
             return Saves(entry.inputs)
         case "quick_gelu":  # a product of x with sigmoid(1.702·x)
             return Saves(entry.inputs, makes=(made(entry, "sigmoid", entry.output.shape, SIZES[conventions["dtype"]]),))
+        case "relu2":  # the square of relu(x), of which both save that
+            return Saves(makes=(made(entry, "relu", entry.output.shape, SIZES[conventions["dtype"]]),))
         case "relu" | "tanh" | "sigmoid" | "exp":
             return Saves(output=True)
         case "gelu_new":
