@@ -57,7 +57,7 @@ from .samples import sampled
 
 
 class Saved:
-    """What the graph of an output has of a saved tensor."""
+    """A reference of a graph to a saved tensor."""
 
 
 Config = dict[str, Any]

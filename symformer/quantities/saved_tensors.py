@@ -343,7 +343,7 @@ def _check_adapted(ledger: Ledger, implementation: str, recompute: str) -> None:
 
 
 def _steps(scope: Scope) -> tuple[object, ...]:
-    """Return what a layer computes and saves, without its masks."""
+    """Return the operations of a layer with their shapes, without its masks."""
     inside = [entry for _, entry in Ledger(scope, None)]
     above = min((entry.path for entry in inside), key=len).partition("*")[0]
     return tuple(
@@ -427,7 +427,7 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
 
 
 def _loss(ledger: Ledger, implementation: str) -> Iterator[tuple[Entry, Term]]:
-    """Yield what the loss of transformers saves. Raises RuleError for all but causal language models."""
+    """Yield the tensors that the loss of transformers saves. Raises RuleError for all but causal language models."""
     logits = [entry for _, entry in ledger if entry.logits and entry.kind is OperationKind.LINEAR]
     scores = [entry for _, entry in ledger if entry.kind is OperationKind.SCORES]
     causal = any(entry.mask == "causal" for entry in scores) and not any(entry.inputs[1].encoded for entry in scores)
@@ -546,7 +546,7 @@ def _equal_widths(ledger: Ledger) -> list[Condition]:
 
 
 def saved_notes(formula: Formula, half: bool) -> list[str]:
-    """Return the sentences on what is counted with adapters, and on what another device saves.
+    """Return sentences on the dtype of adapters, and on the tensors that another device saves.
 
     Parameters
     ----------

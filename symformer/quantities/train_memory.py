@@ -88,7 +88,7 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 
 def _with_dtype(conventions: Conventions) -> dict[str, str]:
-    """Return the conventions with the dtype of the activations, which is that of the weights."""
+    """Return the conventions with the dtype of the activations, the same as the dtype of the weights."""
     return {**conventions, "dtype": "fp32" if conventions["recipe"] == "fp32" else "bf16"}
 
 

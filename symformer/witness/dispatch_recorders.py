@@ -102,7 +102,7 @@ def _site() -> Site:
 
 
 class SavedTensor:
-    """What the graph has of a saved tensor: it lives as long as the graph refers to it."""
+    """A reference of the graph to a saved tensor. It lives as long as the graph."""
 
     def __init__(self, tensor: Tensor | None) -> None:
         self.tensor = tensor
@@ -120,7 +120,7 @@ class SavedStorages(RunningModule):
         # refers to these hooks, and nothing would ever be freed.
         self.held: dict[int, torch.UntypedStorage] = {}
         self._found: dict[int, tuple[str, Factors]] = {}  # by storage: the module and the shape when it is first saved
-        # By storage, what the graph has of it; None for a tensor that a checkpoint keeps.
+        # By storage, the references of the graph; None for a tensor that a checkpoint keeps.
         self._references: dict[int, list[weakref.ref[SavedTensor] | None]] = defaultdict(list)
 
     def saved_hooks(self, backward: bool = False) -> saved_tensors_hooks:
@@ -155,8 +155,8 @@ class SavedStorages(RunningModule):
     def settle(self, freed: bool = False) -> None:
         """Count the tensors that the graph of the output still has, or with ``freed`` all of them.
 
-        Torch frees the others during the forward pass: those of operations on which the output does not depend, such
-        as the scores by which a router chooses groups of experts.
+        Torch frees the others during the forward pass: the output does not depend on their operations, such as the
+        scores by which a router chooses groups of experts.
         """
         for key, (module, factors) in self._found.items():
             if freed or any(each is None or each() is not None for each in self._references[key]):
