@@ -135,13 +135,11 @@ def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -
             raise RuleError(f"{entry.path}: block={block} is not supported with context=on; choose block=off")
         read = {S: tokens(entry, conventions["window"], block)}
     if entry.latent and conventions["latent"] == "compressed":  # one latent serves keys and values
-        latent = entry.latent if entry.kind is OperationKind.SCORES else ()
-        if not form.is_plain:
-            raise RuleError(f"{entry.path}: a cache in {form.name} is not supported for latents")
-        return [
-            Term(f"{x.name} (latent)", (*(dim.xreplace(read) for dim in x.shape), form.element), purpose=CACHE)
-            for x in latent
-        ]
+        if not form.fits_latents:
+            raise RuleError(f"{entry.path}: dtype={form.name} is not supported for latents; they have no heads")
+        return latents(entry, form, read) if entry.kind is OperationKind.SCORES else []
+    if form.packed and not entry.detached:
+        raise RuleError(f"{entry.path}: {form.name} is a format of latents, and these are keys and values of heads")
     own = entry.share or entry.inputs[1]
     if own.encoded and conventions.get("tokens") == "one":  # one more token adds no encoder token
         return []
@@ -149,8 +147,8 @@ def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -
     if entry.compressed is not None:  # the compressed keys have a rule of their own
         length = S
     what = "keys" if entry.kind is OperationKind.SCORES else "values"
-    if own.encoded and block != "off":
-        raise RuleError(f"{entry.path}: block={block} is not supported for the tokens of an encoder")
+    if own.encoded:
+        length = paged(block, length)
     if entry.compressed is not None and not (form.is_plain and block == "off"):
         raise RuleError(f"{entry.path}: a cache of compressed keys is supported only in whole elements, without pages")
     terms = [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, form.element), purpose=CACHE)]
@@ -158,6 +156,27 @@ def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -
         scales = (batch, heads, length.xreplace(read), Integer(form.scale))
         terms.append(Term(f"{entry.path} (scales of {what})", scales, purpose=CACHE))
     return terms
+
+
+def latents(entry: Entry, form: CacheFormat, read: Mapping[Symbol, Expr]) -> list[Term]:
+    """Return the cached bytes of the latent and of the rotary key that all heads share.
+
+    Parameters
+    ----------
+    entry : Entry
+        The scores of latent attention.
+    form : CacheFormat
+        The format of the cache. Its blocks run over the latent and the rotary key, which are stored together.
+    read : Mapping[Symbol, Expr]
+        The number of cached tokens.
+
+    """
+    latent, key = entry.latent
+    sizes = (form.element, ELEMENTS["bf16"] if form.packed else form.element)
+    return [
+        Term(f"{x.name} (latent)", (*(dim.xreplace(read) for dim in x.shape), size), purpose=CACHE)
+        for x, size in zip((latent, key), sizes, strict=True)
+    ]
 
 
 def model_dtype(dtype: str) -> str:
@@ -386,7 +405,8 @@ class Cached(Quantity):
         divides the elements that it runs over.
         """
         form = CACHE_FORMATS[conventions[self.cache_dtype]]
-        widths = {_block_width(entry, form) for _, entry in ledger if form.block > 1 and _is_cached(entry)}
+        packed = conventions["latent"] == "compressed"
+        widths = {_block_width(entry, form, packed) for _, entry in ledger if form.block > 1 and _is_cached(entry)}
         remedy = f"{self.cache_dtype}={form.name} has blocks of {form.block} elements"
         blocks = tuple(Divides(Integer(form.block), width, remedy) for width in sorted(widths, key=str))
         groups = {entry.compressed for _, entry in ledger if compresses(entry) and entry.function == OVERLAPPING}
@@ -414,8 +434,11 @@ def _is_cached(entry: Entry) -> bool:
     return attends and not (entry.output.encoded or entry.recalled or entry.reused or entry.keyed or entry.window == 0)
 
 
-def _block_width(entry: Entry, form: CacheFormat) -> Expr:
+def _block_width(entry: Entry, form: CacheFormat, compressed: bool) -> Expr:
     """Return the number of elements that the blocks of a format run over."""
+    if entry.latent and compressed:
+        latent, key = entry.latent
+        return latent.width if form.packed else latent.width + key.width
     _, heads, _, width = (entry.share or entry.inputs[1]).shape
     return width if form.width == "head" else heads * width
 
