@@ -14,6 +14,8 @@ import symformer as sf
 from symformer.language.errors import RuleError, SizeError
 from symformer.language.symbols import SYMBOLS
 
+from .test_cache_engines import RESULTS
+
 NUMBERS: dict[str, dict[str, Any]] = {
     each["id"]: each for each in json.loads(Path(__file__).with_name("serving.json").read_text("utf-8"))
 }
@@ -58,6 +60,12 @@ def test_bytes_of_models(name: str) -> None:
     assert found == printed or (unit == MIB and abs(found - printed) <= Fraction(1, 200))  # printed to 0.01 MiB
 
 
+def test_the_cache_of_some_layers_on_one_device() -> None:
+    part = sf.model("qwen3-32b").set({"L": 41}).formula("kv-cache", dtype="q8_0")
+    assert part.value(B=1, C=32768) == NUMBERS[PART]["value"] * MIB
+
+
+PART = "llamacpp-kv-q8-64l-gpu0"
 # Caches of some layers: the target, the size that counts these layers, the conventions and the sizes of the run.
 SOME_LAYERS: dict[str, tuple[str, dict[str, str], dict[str, int], str]] = {
     "llamacpp-kv-lfm2-1.2b": ("lfm2-1.2b", {"dtype": "fp16"}, {"B": 1, "C": 32768}, "L_attn"),
@@ -155,22 +163,12 @@ OTHERS: dict[str, str] = {
         (name for name in NUMBERS if name.startswith("deepspeed-")), "a convention of DeepSpeed's estimator"
     ),
     "llamacpp-buffers-r1-distill-qwen-32b-q4_k_m": "the part on one device of a model divided by llama.cpp",
-    "llamacpp-kv-q8-64l-gpu0": "41 of 64 layers on one device of llama.cpp",
-    "llamacpp-rs-qwen3.6-27b-3seq": "the convolution state in float32, a convention of llama.cpp",
     "lora-llama-2-7b-save-head": "a trained copy of the LM head",
     "lora-llama-3-8b-qv-dora-r8": "DoRA",
     "qlora-double-quant-bits": "the constants of double quantization alone",
     "safetensors-gpt-oss-120b-files": "files with their headers",
     "safetensors-molmo-7b-nf4": "a checkpoint with text for every matrix",
     "vllm-weights-llama31-8b": "a table of rotary positions on the device",
-    **dict.fromkeys(
-        (
-            name
-            for name in NUMBERS
-            if name.startswith(("vllm-block-", "vllm-concurrency-", "vllm-opt-", "vllm-padding-"))
-        ),
-        "a convention of vLLM that has no option yet",
-    ),
 }
 
 
@@ -184,9 +182,10 @@ def test_pages_of_a_sequence_over_context_parallel_ranks_are_refused() -> None:
 
 def test_every_number_is_a_result_or_has_a_reason() -> None:
     bits = [name for name in NUMBERS if name.startswith("llamacpp-bpw")]
-    results = {*CACHES, *BYTES, *SOME_LAYERS, *bits, *TRAINED, *PAGES}
+    results = {*CACHES, *BYTES, *SOME_LAYERS, *bits, *TRAINED, *PAGES, PART}
     elsewhere = {name for name in NUMBERS if ELSEWHERE.fullmatch(name)}
+    results |= RESULTS
     assert not results & elsewhere
     assert not (results | elsewhere) & {*OTHERS}
     assert {*NUMBERS} == results | elsewhere | {*OTHERS}
-    assert (len(results), len(elsewhere), len(OTHERS)) == (35, 83, 28)
+    assert (len(results), len(elsewhere), len(OTHERS)) == (85, 83, 19)

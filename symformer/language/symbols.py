@@ -58,6 +58,8 @@ _TABLE = (
     Letter("S_txt", "tokens of the text", "tokens", run=True),
     Letter("S_img", "tokens of the image", "tokens", run=True),
     Letter("C", "tokens already in the cache", "tokens", run=True),
+    Letter("C_pre", "tokens of a prefix that all sequences share", "tokens", run=True),
+    Letter("S_step", "tokens that an engine processes in one step", "tokens", growth=0, run=True),
     Letter("N_new", "new tokens", "tokens", run=True),
     Letter("N_tok", "training tokens", "tokens", run=True),
     Letter(
@@ -271,6 +273,7 @@ _LAST: Mapping[str, int] = {each.base: _RANKS[each.name] for each in _TABLE}  # 
 B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
     SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "N_tok", "C_win", "C_local")
 )
+C_pre, S_step = SYMBOLS["C_pre"], SYMBOLS["S_step"]
 S_txt, S_img = SYMBOLS["S_txt"], SYMBOLS["S_img"]
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))

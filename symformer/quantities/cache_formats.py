@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from sympy import Expr, Integer, Rational, ceiling
+from sympy import Expr, Integer, Rational, ceiling, floor
 
 from ..language.symbols import C, W
 
@@ -113,3 +113,12 @@ def paged(block: str, tokens: Expr = C) -> Expr:
     (C, 16*ceiling(C/16))
     """
     return tokens if block == "off" else int(block) * ceiling(tokens / int(block))
+
+
+def whole_pages(block: str, tokens: Expr) -> Expr:
+    """Return the tokens in the pages that this many tokens fill.
+
+    >>> whole_pages("off", C), whole_pages("16", C)
+    (C, 16*floor(C/16))
+    """
+    return tokens if block == "off" else int(block) * floor(tokens / int(block))

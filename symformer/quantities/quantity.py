@@ -132,7 +132,13 @@ PLACEMENT: Mapping[str, Convention] = {
 
 
 class Countable(Divisible, Protocol):
-    """A part with a ledger, the conditions of its formulas, and the library of its torch class."""
+    """A part with a name, a ledger, the conditions of its formulas, and the library of its torch class."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def role(self) -> str: ...
 
     @property
     def ledger(self) -> Ledger: ...
@@ -310,7 +316,7 @@ class Quantity:
         """Return the quantity at the sizes of a model, if its rules depend on their values."""
         return self
 
-    def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
+    def default_sizes(self, part: Countable, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the values of sizes of the run that the conventions introduce and that the model need not set."""
         return {}
 

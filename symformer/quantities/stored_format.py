@@ -53,9 +53,9 @@ class InFormat(Quantity):
             raise RuleError(f"{form} is not supported per rank, because llama.cpp divides models in another way")
         return stored_weights(ledger, conventions[WEIGHTS], self.numbers, self.rope)
 
-    def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
+    def default_sizes(self, part: Countable, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the elements per group, if the format has groups."""
-        return defaults(self.choose(conventions).get(WEIGHTS, ""))
+        return {**super().default_sizes(part, conventions), **defaults(self.choose(conventions).get(WEIGHTS, ""))}
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions of the quantity and the conditions on the shapes of the weights."""
