@@ -62,6 +62,7 @@ def command(
     """
     from ..formulas import ranks
     from ..output.blocks import plain
+    from ..views.cache_parts import cache_json
     from ..views.device_bounds import bound_json, bound_lines, price, price_per_million
     from ..views.equations import equation
     from ..views.formula_blocks import formula_blocks
@@ -102,7 +103,8 @@ def command(
         where = {} if rates is None else {"device": rates.to_json()}
         place = {} if part is None else {"part": part_json(model, formula)}
         towers = towers_json(model, formula)
-        facts = {**show_json(model, formula), **bound, **where, **towers, **place}
+        parts = cache_json(model, formula)
+        facts = {**show_json(model, formula), **bound, **where, **towers, **parts, **place}
         print_json({**facts, "provenance": provenance_json(model, whole)})
         return
     lines = [*bound_lines(model, formula, cost), *([rates.line(formula)] if rates is not None else [])]

@@ -10,6 +10,7 @@ from ..language.symbols import LETTERS, letter, print_order
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
 from ..quantities import quantity as find_quantity
+from .cache_parts import cache_blocks
 from .part_copies import copies_line, path_of
 from .provenance_lines import provenance_lines
 from .stored_summaries import relative_sentence
@@ -30,6 +31,7 @@ def formula_blocks(model: Model, whole: Formula, formula: Formula, on_device: Se
         *(Paragraph([line]) for line in _relative(model, formula)),
     ]
     found += tower_table(model, formula)
+    found += cache_blocks(model, formula)
     return [*found, *([formula.rows.as_table()] if formula.rows else [])]
 
 
