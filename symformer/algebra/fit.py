@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..architectures import composed_model
-from ..formulas.compiled_formula import Compiled
 from ..language.errors import OptionError, RuleError, SizeError
 from ..language.frozen import Immutable
 from ..language.notation.text import rounded
@@ -15,6 +14,7 @@ from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
+from .rank_amounts import RankAmounts
 from .result import Answer, Told, ignore_progress
 from .solve import _whole, usable
 
@@ -26,7 +26,6 @@ USUAL = (
 MOST_DEVICES = 4096
 CONTEXT = 8192  # tokens, if no context is given
 LONGEST = 2**40  # the largest context or batch that is tried
-STAGES = ("first", "middle", "last")
 # Conventions and sizes that the table chooses itself, and what to do instead.
 LAYOUT = "fit chooses the layout of the devices itself"
 CHOSEN = {
@@ -354,14 +353,31 @@ def _layouts(devices: int) -> Iterable[tuple[int, int]]:
     return ((tensor, devices // tensor) for tensor in range(devices, 0, -1) if devices % tensor == 0)
 
 
+@dataclass(frozen=True)
+class _Ranks:
+    """The bytes of a format on the ranks of one kind of layout: with or without tensor parallelism."""
+
+    weights: RankAmounts
+    total: RankAmounts
+
+    @classmethod
+    def of(cls, model: Model, name: str, tensor: bool, conventions: Mapping[str, str]) -> _Ranks:
+        placed = {"weights": name, **({"tensor": "on"} if tensor else {})}
+        total = {**conventions, **placed}
+        return cls(RankAmounts(model, "weight-memory", placed), RankAmounts(model, "inference-memory", total))
+
+
 def _fitting(
     model: Model, name: str, devices: int, room: int, batch: int, context: int, conventions: Mapping[str, str]
 ) -> FittingFormat:
-    """Return the row of a format, with the first layout that the model supports."""
+    """Return the row of a format, with the first layout that fits, or else the one that lacks the fewest bytes."""
     reasons: dict[str, str] = {}
+    kinds = {tensor: _Ranks.of(model, name, tensor, conventions) for tensor in (False, True)}
+    needed: dict[tuple[int, int], int] = {}
     for tensor, pipeline in _layouts(devices):
+        sizes = {"N_tp": tensor, "B": batch, "C": context}
         try:
-            return _row(model, name, (tensor, pipeline), room, batch, context, conventions)
+            needed[tensor, pipeline] = kinds[tensor > 1].total.of(pipeline, sizes)
         except (SizeError, RuleError) as error:
             reasons.setdefault(str(error), f"tp {tensor}, pp {pipeline}")
             missing = model.formula("inference-memory").dependencies - model.known.keys()
@@ -369,55 +385,41 @@ def _fitting(
                 raise SizeError(
                     f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset"
                 ) from None
+    if needed:
+        least = min(needed, key=lambda layout: needed[layout])
+        tensor, pipeline = next((layout for layout, size in needed.items() if size <= room), least)
+        return _row(name, kinds[tensor > 1], (tensor, pipeline), needed[tensor, pipeline], room, batch, context)
     if len(reasons) == 1:
         return FittingFormat(name, refused=next(iter(reasons)))
     return FittingFormat(name, refused="; ".join(f"{layout}: {reason}" for reason, layout in reasons.items()))
 
 
 def _row(
-    model: Model,
-    name: str,
-    layout: tuple[int, int],
-    room: int,
-    batch: int,
-    context: int,
-    conventions: Mapping[str, str],
+    name: str, ranks: _Ranks, layout: tuple[int, int], needed: int, room: int, batch: int, context: int
 ) -> FittingFormat:
     tensor, pipeline = layout
-    ranks = {"tensor": "on"} if tensor > 1 else {}
-    stages = [{"pipeline": stage} for stage in STAGES if stage != "middle" or pipeline > 2] if pipeline > 1 else [{}]
-    numbers = {**({"N_tp": tensor} if tensor > 1 else {}), **({"N_pp": pipeline} if pipeline > 1 else {})}
+    stored = ranks.weights.of(pipeline, {"N_tp": tensor})
 
-    def largest(quantity: str, given: Mapping[str, str]) -> Callable[..., int]:
-        every = [_compiled(model, quantity, {**given, "weights": name, **ranks, **stage}) for stage in stages]
-        return lambda **sizes: max(each(**{k: v for k, v in {**sizes, **numbers}.items() if k in each.accepted_sizes})
-                                   for each in every)  # fmt: skip
-
-    stored = largest("weight-memory", {})()
-    total = largest("inference-memory", conventions)
+    def total(sequences: int, tokens: int) -> int:
+        return ranks.total.of(pipeline, {"N_tp": tensor, "B": sequences, "C": tokens})
 
     def fits(sequences: int, tokens: int) -> bool:
         try:
-            return total(B=sequences, C=tokens) <= room
+            return total(sequences, tokens) <= room
         except SizeError:  # too few tokens for a group of compressed keys, or more than the model has positions
             return tokens < context
 
-    needed = total(B=batch, C=context)
     longest = _most(lambda tokens: fits(batch, tokens))
     cap = ""
     if longest:
         try:
-            total(B=batch, C=longest + 1)
+            total(batch, longest + 1)
         except SizeError as error:
             longest, cap = (longest, str(error)) if longest >= context else (0, "")
     most = _most(lambda sequences: fits(sequences, context)) or 0
     return FittingFormat(
         name, tensor, pipeline, stored, room - stored, longest, most, needed, max(0, needed - room), cap
     )
-
-
-def _compiled(model: Model, quantity: str, conventions: Mapping[str, str]) -> Compiled:
-    return model.formula(quantity, **conventions).compile()
 
 
 def _most(fits: Callable[[int], bool]) -> int | None:
