@@ -12,7 +12,7 @@ from ..formulas.account import Line, Term
 from ..formulas.formula import Formula, SizeSource
 from ..language.errors import RuleError
 from ..language.notation.text import text
-from ..language.sizes import AtMost, Condition, Divides, Relations
+from ..language.sizes import AtMost, Condition, Divides
 from ..language.symbols import B, C, C_pre, S, S_step, W
 from ..ledger.facts import (
     ATTENDING,
@@ -25,7 +25,7 @@ from ..ledger.facts import (
     Ledger,
     OperationKind,
 )
-from .cache_engines import DEFAULT, ENGINE_MEANINGS, ENGINES, Engine, engine_of
+from .cache_engines import ENGINE_MEANINGS, ENGINES, Engine, engine_of
 from .cache_formats import CACHE_FORMATS, ELEMENTS, CacheFormat, paged, whole_pages
 from .contractions import applies_general_delta_rule, forward
 from .elementwise import earlier_keys
@@ -513,22 +513,23 @@ class Cached(Quantity):
             return self
         return replace(self, numbers=source.known)
 
-    def formula(
-        self,
-        part: Countable,
-        stem: str,
-        given: Mapping[str, str],
-        relations: Relations,
-        source: SizeSource | None = None,
-    ) -> Formula:
-        """Return the formula of a part, with the conventions that an engine uses for it."""
-        if (engine := ENGINES.get(given.get("engine", DEFAULT))) is not None:
-            architecture = _architecture(part)
-            ledger = part.for_quantity(self, given).ledger
-            own = engine.defaults(architecture, ledger)
-            given = {**{name: value for name, value in own.items() if name in self.conventions}, **given}
-            engine.check(architecture, ledger, self.cache_dtype, self.choose(given))
-        return super().formula(part, stem, given, relations, source)
+    def with_defaults(self, part: Countable, given: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the conventions that were set, and those that an engine uses for a part.
+
+        Raises
+        ------
+        RuleError
+            If the engine does not support the model.
+        OptionError
+            If the engine does not support a convention.
+
+        """
+        if (engine := engine_of(given)) is None:
+            return given
+        own = engine.defaults(_architecture(part), part.ledger)
+        chosen = {**{name: value for name, value in own.items() if name in self.conventions}, **given}
+        engine.check(_architecture(part), part.ledger, self.cache_dtype, self.choose(chosen))
+        return chosen
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the total of every entry, in equal pages and groups of layers if the engine has these."""

@@ -285,6 +285,7 @@ class Quantity:
         if (own := self.at(source)) is not self:
             return own.formula(part, stem, given, relations, source, free_layers=free_layers)
         part = part.for_quantity(self, given)
+        given = self.with_defaults(part, given)
         constraints = part.constraints
         self.check(part, given)
         chosen = self.choose(given)
@@ -386,6 +387,10 @@ class Quantity:
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
         """Return why the storage format of a part's weights affects the answer; "" if it does not."""
         return self.by_format
+
+    def with_defaults(self, part: Countable, given: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the conventions that were set, and the defaults of others that depend on these and on the part."""
+        return given
 
     def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError if a convention is not supported for this part."""
