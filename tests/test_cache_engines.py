@@ -215,6 +215,7 @@ REFUSALS: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "layers whose tokens have different bytes": ("mimo-v2-flash", {"engine": "vllm"}),
     "latent=expanded is not what vLLM caches": ("deepseek-v3", {"engine": "vllm", "latent": "expanded"}),
+    "vLLM has other windows than transformers for cohere2": ("command-r7b", {"engine": "vllm"}),
     "tokens=one has no formula with engine=vllm": ("llama-3-8b", {"engine": "vllm", "tokens": "one"}),
     "context=on is not supported with engine=vllm": ("llama-3-8b", {"engine": "vllm", "context": "on"}),
     "engine=vllm is not supported with pipeline=first": ("falcon-h1-7b", {"engine": "vllm", "pipeline": "first"}),
@@ -261,4 +262,4 @@ def test_an_engine_from_every_entrance(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_answers_state_the_source_of_the_engine(name: str) -> None:
     shown = CliRunner().invoke(cli, ["show", "llama-3-8b", "-q", "kv-cache", "--option", f"engine={name}"])
-    assert f"As in {ENGINES[name].title}, {ENGINES[name].source}: " in " ".join(shown.stdout.split())
+    assert f"stored as in {ENGINES[name].title} {ENGINES[name].source}. " in " ".join(shown.stdout.split())

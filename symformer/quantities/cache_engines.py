@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -15,8 +15,10 @@ from .cache_formats import CACHE_FORMATS, ELEMENTS, paged
 
 DEFAULT = "transformers"
 PLAIN = ("bf16", "fp16", "fp32")
+TOKENS, WINDOWS, STATES, KINDS = "tokens", "windows", "states", "kinds"  # what a sentence on a layout is about
 POWERS = ("16", "32", "64", "128", "256")
 CELLS = 256  # llama.cpp: the cells of a sequence are a multiple of this
+CHUNK = 8192  # llama.cpp: the tokens of a chunk, whatever a config states
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +31,8 @@ class Engine:
         Its name.
     source : str
         The version and the commit of the source that the rules follow.
-    layout : str
-        What it stores, in words.
+    layout : Mapping[str, str]
+        Sentences on what it stores: for tokens, for windows, for states, and for models with several of these.
     models : frozenset[str]
         The architectures that it has a class for.
     formats : frozenset[str]
@@ -47,6 +49,8 @@ class Engine:
         The value of the convention ``window`` that is its default for layers with a window.
     windowed : frozenset[str] | None
         The architectures whose windows it uses; None: all. It caches all tokens of the others.
+    wider : frozenset[str]
+        The architectures whose windows have another number of tokens than in transformers.
     states : str
         The value of the convention ``state`` that is its default.
     float_states : frozenset[str]
@@ -69,7 +73,7 @@ class Engine:
 
     title: str
     source: str
-    layout: str
+    layout: Mapping[str, str]
     models: frozenset[str]
     formats: frozenset[str]
     latents: frozenset[str] = frozenset()
@@ -78,6 +82,7 @@ class Engine:
     latent_page: str = "off"
     window: str = "needed"
     windowed: frozenset[str] | None = None
+    wider: frozenset[str] = frozenset()
     states: str = "fp32"
     float_states: frozenset[str] = frozenset()
     stores_states: bool = True
@@ -94,8 +99,17 @@ class Engine:
 
     @property
     def meaning(self) -> str:
-        """The layout and its source, in words."""
-        return f"{self.layout} ({self.title} {self.source})"
+        """The source of the layout, in words."""
+        return f"the cache is stored as in {self.title} {self.source}"
+
+    def note(self, entries: Collection[Entry]) -> str:
+        """Return sentences on how the operations of a model store their cache."""
+        found = {TOKENS for entry in entries if entry.kind in ATTENDING}
+        found |= {WINDOWS for entry in entries if entry.window is not None}
+        found |= {STATES for entry in entries if entry.kind in CARRYING or (entry.causal and not entry.output.encoded)}
+        found |= {KINDS} if len(found) > 1 else set()
+        said = [sentence for topic, sentence in self.layout.items() if topic in found]
+        return " ".join([f"The cache is stored as in {self.title} {self.source}.", *said])
 
     def defaults(self, architecture: str, ledger: Ledger) -> dict[str, str]:
         """Return the values of the other conventions that the engine uses for an architecture."""
@@ -158,6 +172,10 @@ class Engine:
             raise OptionError(f"block={block} is not a page size of {self.title} for this model; {choices}")
         if conventions["window"] == "rolling":
             raise OptionError(f"window=rolling is not supported by {self.title}; choose window=reserved")
+        if architecture in self.wider and conventions["window"] == "needed":
+            raise RuleError(
+                f"{self.title} has other windows than transformers for {architecture}; choose window=reserved"
+            )
         if conventions.get("tokens") == "one":
             raise OptionError(f"tokens=one has no formula with engine={self.name}; choose tokens=all")
         if conventions.get("context") == "on":
@@ -211,7 +229,8 @@ class _LlamaCpp(Engine):
     def tokens(self, entry: Entry, window: str, block: str) -> Expr:
         if entry.window is None or window == "reserved":
             return self.room(block)
-        return Min(self.room(block), CELLS * ceiling((entry.window + S_step) / CELLS))
+        kept = CHUNK if entry.chunked else entry.window
+        return Min(self.room(block), CELLS * ceiling((kept + S_step) / CELLS))
 
     def room(self, block: str, tokens: Expr = C) -> Expr:
         return CELLS * ceiling(tokens / CELLS)
@@ -270,15 +289,20 @@ _ENGINES: tuple[Engine, ...] = (
     _VLLM(
         title="vLLM",
         source="0.33.0, commit 4ba787ec9",
-        layout="pages of 16 tokens; a window holds its tokens and the S_step tokens of a step, in one page more than "
-        "they fill; a page of a recurrent state and of K_conv-1 places, with the pages of attention enlarged to the "
-        "same bytes; the layers of each kind are padded to a multiple of the number of layers in a group; without "
-        "prefix caching of states",
+        layout={
+            TOKENS: "A sequence has whole pages, of 16 tokens by default, or 64 for latents.",
+            WINDOWS: "A window has pages for its tokens and the S_step tokens of a step, and one more.",
+            STATES: "A layer with a recurrent state has one page for each sequence, which includes the last K_conv - 1 "
+            "inputs of its convolutions; pages of attention are enlarged to the same bytes. Prefix caching of states is "
+            "off.",
+            KINDS: "The layers of each kind are divided into groups of as many layers, with layers as padding.",
+        },
         models=_VLLM_MODELS,
         formats=frozenset({*PLAIN, "fp8", "fp8-head", "int8-head", "nvfp4", "fp8-ds-mla"}),
         latents=_LATENTS | _names("axk1 kimi-linear"),
         pages=POWERS,
         latent_page="64",
+        wider=_names("cohere2"),
         states="model",
         float_states=_names("kimi-linear nemotron-h qwen3-5 qwen3-5-moe"),
         packs_indexers=True,
@@ -287,7 +311,11 @@ _ENGINES: tuple[Engine, ...] = (
     _SGLang(
         title="SGLang",
         source="0.5.23",
-        layout="slots or pages of tokens; recurrent states in float32, and K_conv-1 places in bfloat16",
+        layout={
+            TOKENS: "A sequence has slots, or pages of tokens; slots for padding are not counted.",
+            STATES: "Recurrent states are stored in float32, and the last K_conv - 1 inputs of convolutions in "
+            "bfloat16.",
+        },
         models=_SGLANG_MODELS,
         formats=frozenset({*PLAIN, "fp8", "nvfp4", "fp8-ds-mla"}),
         latents=_LATENTS | _names("kimi-linear minicpm3"),
@@ -300,8 +328,12 @@ _ENGINES: tuple[Engine, ...] = (
     _LlamaCpp(
         title="llama.cpp",
         source="commit 0c1e57098",
-        layout="a multiple of 256 cells for each sequence; a window holds its tokens and the S_step tokens of a "
-        "micro-batch, if the architecture uses its window; recurrent states and K_conv-1 places in float32",
+        layout={
+            TOKENS: "A sequence has a multiple of 256 cells.",
+            WINDOWS: "A window has cells for its tokens and the S_step tokens of a micro-batch, if llama.cpp uses the "
+            "window of the architecture.",
+            STATES: "Recurrent states and the last K_conv - 1 inputs of convolutions are stored in float32.",
+        },
         models=_LLAMA_CPP_MODELS,
         formats=frozenset({*PLAIN, "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"}),
         latents=_LATENTS | _names("kimi-linear youtu"),
@@ -316,7 +348,10 @@ _ENGINES: tuple[Engine, ...] = (
     Engine(
         title="TensorRT-LLM",
         source="commit d2a5560ab",
-        layout="pages of 32 tokens for all tokens of a sequence, regardless of windows",
+        layout={
+            TOKENS: "A sequence has whole pages, of 32 tokens by default.",
+            WINDOWS: "All tokens are stored, regardless of windows.",
+        },
         models=_TENSORRT_MODELS,
         formats=frozenset({*PLAIN, "fp8", "nvfp4"}),
         latents=_LATENTS - _names("deepseek-v32 glm-moe-dsa"),

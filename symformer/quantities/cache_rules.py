@@ -585,7 +585,10 @@ class Cached(Quantity):
             return super().notes_for(formula)
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         own = [note for matches, note in self.notes.items() if matches is reuses and any(map(matches, entries))]
-        return [*own, *([f"As in {engine.title}, {engine.source}: {engine.layout}."] if engine else [])]
+        return [
+            *own,
+            *([engine.note(entries)] if engine else []),
+        ]
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions of a cache.
