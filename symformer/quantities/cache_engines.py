@@ -293,8 +293,8 @@ _ENGINES: tuple[Engine, ...] = (
             TOKENS: "A sequence has whole pages, of 16 tokens by default, or 64 for latents.",
             WINDOWS: "A window has pages for its tokens and the S_step tokens of a step, and one more.",
             STATES: "A layer with a recurrent state has one page for each sequence, which includes the last K_conv - 1 "
-            "inputs of its convolutions; pages of attention are enlarged to the same bytes. Prefix caching of states is "
-            "off.",
+            "inputs of its convolutions; pages of attention are enlarged to the same bytes. Prefix caching of states "
+            "is off.",
             KINDS: "The layers of each kind are divided into groups of as many layers, with layers as padding.",
         },
         models=_VLLM_MODELS,
