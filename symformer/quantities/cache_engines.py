@@ -15,7 +15,7 @@ from .cache_formats import CACHE_FORMATS, ELEMENTS, paged
 
 DEFAULT = "transformers"
 PLAIN = ("bf16", "fp16", "fp32")
-TOKENS, WINDOWS, STATES, KINDS = "tokens", "windows", "states", "kinds"  # what a sentence on a layout is about
+TOKENS, WINDOWS, STATES, KINDS = "tokens", "windows", "states", "kinds"  # the subjects of the sentences on a layout
 POWERS = ("16", "32", "64", "128", "256")
 CELLS = 256  # llama.cpp: the cells of a sequence are a multiple of this
 CHUNK = 8192  # llama.cpp: the tokens of a chunk, whatever a config states
@@ -32,7 +32,7 @@ class Engine:
     source : str
         The version and the commit of the source that the rules follow.
     layout : Mapping[str, str]
-        Sentences on what it stores: for tokens, for windows, for states, and for models with several of these.
+        Sentences on the stored tokens, windows and states, and on models with several of these.
     models : frozenset[str]
         The architectures that it has a class for.
     formats : frozenset[str]
@@ -365,7 +365,7 @@ _ENGINES: tuple[Engine, ...] = (
 ENGINES: Mapping[str, Engine] = MappingProxyType({each.name: each for each in _ENGINES})
 ENGINE_MEANINGS: Mapping[str, str] = MappingProxyType(
     {
-        DEFAULT: "exactly what the caches of transformers contain",
+        DEFAULT: "the cache contains the same tensors as in transformers",
         **{name: each.meaning for name, each in ENGINES.items()},
     }
 )

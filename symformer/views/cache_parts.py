@@ -25,9 +25,9 @@ class CachePart:
     Attributes
     ----------
     per : str
-        What it is for: each token of a sequence, each page of a sequence, each sequence, or all sequences together.
+        The unit: a token or a page of a sequence, a sequence, or all sequences together.
     each : Expr
-        The bytes of one of these.
+        The bytes of one unit.
     times : Expr
         How many there are.
     tokens : Expr | None
@@ -41,7 +41,7 @@ class CachePart:
     tokens: Expr | None = None
 
     def label(self, known: Numbers) -> str:
-        """Return what it is for, in words."""
+        """Return the name of the part."""
         if self.per == PAGE and self.tokens is not None:
             size = _value(self.tokens, known)
             return f"each page of {text(self.tokens) if size is None else f'{size:,}'} tokens of a sequence"
