@@ -13,6 +13,7 @@ import symformer as sf
 from symformer.algebra.fit import USUAL
 from symformer.commands.cli import cli
 from symformer.language.errors import OptionError, SizeError
+from tests.samples import sampled
 
 TINY: dict[str, int] = {"V": 392, "E": 128, "H": 256, "L": 4, "A": 4, "G": 2, "D": 32}
 
@@ -47,7 +48,7 @@ def bytes_of(form: str, tensor: int, stage: str, pipeline: int, batch: int, cont
     return found
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", sampled(4, range(70)))
 def test_contexts_and_batches_are_those_of_brute_force(seed: int) -> None:
     draw = random.Random(seed)  # noqa: S311
     devices = draw.choice([1, 2, 4])
@@ -74,6 +75,12 @@ def test_contexts_and_batches_are_those_of_brute_force(seed: int) -> None:
         longest = max((tokens for tokens in range(1, 4000) if most(batch, tokens) <= room), default=0)
         assert row.context == longest
         assert row.batch == max((number for number in range(1, 4000) if most(number, context) <= room), default=0)
+        assert (row.formula is None) == (row.missing > 0 or longest == 0)
+        for sequences in range(1, 9) if row.formula else ():
+            closed = row.formula.context(room, sequences)
+            assert closed == max(
+                (tokens for tokens in range(1, 4000) if most(sequences, tokens) <= room), default=closed
+            )
 
 
 def test_llama_3_8b_on_a_device_of_24_gib() -> None:
@@ -207,3 +214,29 @@ def test_the_group_of_a_config_is_that_of_its_own_format_only(tmp_path: Path) ->
     assert {
         row.weights: row.weight_bytes for row in sf.fit(file, memory="1GiB", weights=["awq", "nf4"]).formats
     } == found
+
+
+def test_the_closed_form_with_pages_and_full_windows() -> None:
+    """Gemma 2 9B: 21 of 42 layers have a window of 4,096 tokens and keep 4,095; 8 key/value heads of 256 elements.
+
+    Per token: 21 * 2 * 8 * 256 * 2 bytes = 172,032. Per sequence: 4,095 * 172,032 + 4 * 256,000 of logits.
+    """
+    (row,) = sf.fit("gemma-2-9b", memory="40GB", weights="bf16").formats
+    assert row.formula is not None
+    assert (row.formula.per_token, row.formula.per_sequence) == (172_032, 4_095 * 172_032 + 1_024_000)
+    assert row.formula.fixed == row.weight_bytes
+    (paged,) = sf.fit("llama-3-8b", memory="24GiB", weights="bf16", block="16").formats
+    # (24 GiB - 16,060,522,496 - 513,024) / (16 * 131,072) = 4,629.5 pages
+    assert paged.context == 16 * 4_629
+    assert paged.formula is not None
+    assert paged.formula.block == 16
+
+
+@pytest.mark.parametrize("name", ["fit.md", "fit.html", "fit.tex", "fit.typ"])
+def test_a_document_has_the_table_and_the_closed_form(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    status, _, error = run("fit", "llama-3-8b", "--memory", "24GiB", "--weights", "bf16", "-o", str(path))
+    assert (status, error) == (0, f"wrote {path}\n")
+    text = path.read_text("utf-8")
+    for said in ("74,072", "16,060,522,496", "exact by layout"):
+        assert said in text.replace("{,}", ",")
