@@ -30,6 +30,8 @@ REQUESTS: dict[str, tuple[str, str, dict[str, str], dict[str, int], int]] = {
     "vllm-request-gemma-3-27b": ("gemma-3-27b-text", "vllm", {}, {"C": 100_000, "S_step": 8192}, 1),
     "vllm-request-gemma-3-4b": ("gemma-3-4b-text", "vllm", {}, {"C": 700, "S_step": 2048}, 1),
     "vllm-request-gemma-3n-e2b": ("gemma-3n-e2b-text", "vllm", {}, {"C": 5000, "S_step": 2048}, 1),
+    "vllm-request-gemma-4-31b": ("gemma-4-31b-text", "vllm", {}, {"C": 50_000, "S_step": 2048}, 1),
+    "vllm-request-gemma-4-26b": ("gemma-4-26b-a4b-text", "vllm", {}, {"C": 5001, "S_step": 2048}, 1),
     "vllm-request-gpt-oss-20b": ("gpt-oss-20b", "vllm", {}, {"C": 131_072, "S_step": 8192}, 1),
     "vllm-request-mistral-7b-v0.1": ("mistral-7b-v0.1", "vllm", {}, {"C": 32_768, "S_step": 2048}, 1),
     "vllm-request-llama-4-scout": ("llama-4-scout-text", "vllm", {}, {"C": 100_000, "S_step": 2048}, 1),
@@ -213,7 +215,7 @@ REFUSALS: dict[str, tuple[str, dict[str, str]]] = {
     "compressed entries in vLLM are not known|engine=vllm does not support deepseek-v4": (
         "deepseek-v4-flash", {"engine": "vllm"},
     ),
-    "layers whose tokens have different bytes": ("mimo-v2-flash", {"engine": "vllm"}),
+    "vLLM has other windows than transformers for mimo-v2-flash": ("mimo-v2-flash", {"engine": "vllm"}),
     "latent=expanded is not what vLLM caches": ("deepseek-v3", {"engine": "vllm", "latent": "expanded"}),
     "vLLM has other windows than transformers for cohere2": ("command-r7b", {"engine": "vllm"}),
     "tokens=one has no formula with engine=vllm": ("llama-3-8b", {"engine": "vllm", "tokens": "one"}),
@@ -222,6 +224,13 @@ REFUSALS: dict[str, tuple[str, dict[str, str]]] = {
     "engine=vllm depends on L_ssm .* which has no value": ("nemotron-h", {"engine": "vllm"}),
     "engine=llamacpp is not supported by kv-cache; did you mean llama.cpp": ("llama-3-8b", {"engine": "llamacpp"}),
 }  # fmt: skip
+
+
+def test_pages_that_cannot_have_equal_bytes_are_refused() -> None:
+    """4 heads of 320 elements are no divisor of 16 heads of 256 elements, with 2 * 2 bytes for each element."""
+    gemma = sf.model("gemma-4-31b-text").set({"D_global": 320})
+    with pytest.raises(SymformerError, match="layers with 5,120 and 16,384 bytes per token"):
+        gemma.formula("kv-cache", engine="vllm")
 
 
 @pytest.mark.parametrize("because", REFUSALS)

@@ -302,7 +302,7 @@ _ENGINES: tuple[Engine, ...] = (
         latents=_LATENTS | _names("axk1 kimi-linear"),
         pages=POWERS,
         latent_page="64",
-        wider=_names("cohere2"),
+        wider=_names("cohere2 mimo-v2-flash"),
         states="model",
         float_states=_names("kimi-linear nemotron-h qwen3-5 qwen3-5-moe"),
         packs_indexers=True,
@@ -341,6 +341,7 @@ _ENGINES: tuple[Engine, ...] = (
         windowed=_names(
             "cohere2 exaone4 gemma2 gemma3 gemma3-multimodal gemma3n gemma4 gpt-oss llama4 mimo-v2-flash olmo3"
         ),
+        wider=_names("mimo-v2-flash"),
         stores_encoders=False,
         shares=False,
         step=512,

@@ -86,7 +86,7 @@ class PagePlan:
         if self.has_states and self.mixed:
             self._equalize_pages(layers, int(block))
         elif self.mixed:
-            self._check_pages(layers)
+            self._enlarge_pages(layers, lambda entry, times: terms_of(entry, str(times * int(block))))
         if self.mixed:
             self._pad_groups(layers)
 
@@ -112,15 +112,27 @@ class PagePlan:
             padding = Term(f"{last.path} (rest of the page)", (B, tokens * token - state), purpose="cache")
             self.terms[id(last)] = (*self.terms[id(last)], padding)
 
-    def _check_pages(self, layers: list[_Layers]) -> None:
-        """Raise RuleError if the tokens of two layers have different bytes."""
-        self._same(
-            "tokens",
-            [
-                Add(*(_of_one_token(term) for entry in each.entries for term in self.terms[id(entry)]))
-                for each in layers
-            ],
-        )
+    def _enlarge_pages(self, layers: list[_Layers], terms_of: Callable[[Entry, int], tuple[Term, ...]]) -> None:
+        """Give layers whose tokens have fewer bytes pages of as many times more tokens."""
+        tokens = [
+            Add(*(_of_one_token(term) for entry in each.entries for term in self.terms[id(entry)])) for each in layers
+        ]
+        if all(cancel(tokens[0] - other) == 0 for other in tokens):
+            return
+        numbers = [self._number(each) for each in tokens]
+        most = max(numbers)
+        largest = tokens[numbers.index(most)]
+        for each, token, number in zip(layers, tokens, numbers, strict=True):
+            times, rest = divmod(most, number)
+            if rest:
+                raise RuleError(
+                    f"engine=vllm is not supported for layers with {number:,} and {most:,} bytes per token, because the "
+                    "larger one is no multiple of the other"
+                )
+            if cancel(largest - times * token) != 0:  # holds for these sizes
+                self.conditions += [Divides(times * token, largest), Divides(largest, times * token)]
+            for entry in each.entries:
+                self.terms[id(entry)] = terms_of(entry, times)
 
     def _same(self, what: str, sizes: Iterable[Expr]) -> Expr:
         first, *others = sizes
