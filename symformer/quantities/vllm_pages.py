@@ -126,8 +126,8 @@ class PagePlan:
             times, rest = divmod(most, number)
             if rest:
                 raise RuleError(
-                    f"engine=vllm is not supported for layers with {number:,} and {most:,} bytes per token, because the "
-                    "larger one is no multiple of the other"
+                    f"engine=vllm is not supported for layers with {number:,} and {most:,} bytes per token, because "
+                    "the larger one is no multiple of the other"
                 )
             if cancel(largest - times * token) != 0:  # holds for these sizes
                 self.conditions += [Divides(times * token, largest), Divides(largest, times * token)]
