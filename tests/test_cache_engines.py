@@ -99,6 +99,7 @@ def test_states_of_three_sequences_in_llama_cpp() -> None:
     found = 3 * states("qwen3.5-27b-text", engine="llama.cpp")
     assert found == 3 * 48 * 4 * (10_240 * 3 + 48 * 128 * 128)
     assert round(found / MIB, 2) == NUMBERS["llamacpp-rs-qwen3.6-27b-3seq"]["value"]
+    assert states("qwen3.5-9b-text", engine="llama.cpp") == NUMBERS["llamacpp-rs-qwen3.5-32l"]["value"] * MIB
 
 
 def page(target: str, **conventions: str) -> tuple[int, int]:
@@ -151,7 +152,8 @@ def test_blocks_and_concurrency_of_vllm() -> None:
 
 
 RESULTS = {
-    *REQUESTS, *STATES, *BLOCKS, "sglang-kv-qwen3-235b-tp4", "llamacpp-rs-qwen3.6-27b-3seq", "vllm-padding-qwen3.6-27b",
+    *REQUESTS, *STATES, *BLOCKS, "sglang-kv-qwen3-235b-tp4", "llamacpp-rs-qwen3.6-27b-3seq", "llamacpp-rs-qwen3.5-32l",
+    "vllm-padding-qwen3.6-27b",
     "vllm-padding-kimi-linear-2025", "vllm-concurrency-llama31-8b-20000", "vllm-concurrency-llama31-8b-29000",
     "vllm-opt-tokens",
 }  # fmt: skip
