@@ -214,9 +214,10 @@ REFUSALS: dict[str, tuple[str, dict[str, str]]] = {
         "jamba-v0.1", {"engine": "vllm", "prefix": "shared"},
     ),
     "prefix=shared is not supported for a layer with a window": ("gpt-oss-20b", {"prefix": "shared"}),
-    "compressed entries in vLLM are not known|engine=vllm does not support deepseek-v4": (
+    "the cache of deepseek-v4 in vLLM 0.33.0, commit 4ba787ec9 is not known": (
         "deepseek-v4-flash", {"engine": "vllm"},
     ),
+    "the cache of deepseek-v32 in TensorRT-LLM": ("deepseek-v3.2", {"engine": "tensorrt-llm"}),
     "vLLM has other windows than transformers for mimo-v2-flash": ("mimo-v2-flash", {"engine": "vllm"}),
     "latent=expanded is not what vLLM caches": ("deepseek-v3", {"engine": "vllm", "latent": "expanded"}),
     "vLLM has other windows than transformers for cohere2": ("command-r7b", {"engine": "vllm"}),

@@ -35,6 +35,8 @@ class Engine:
         Sentences on the stored tokens, windows and states, and on models with several of these.
     models : frozenset[str]
         The architectures that it has a class for.
+    unknown : frozenset[str]
+        The architectures that it has a class for, but whose cache is not known.
     formats : frozenset[str]
         The formats of keys and values that it supports.
     latents : frozenset[str]
@@ -76,6 +78,7 @@ class Engine:
     layout: Mapping[str, str]
     models: frozenset[str]
     formats: frozenset[str]
+    unknown: frozenset[str] = frozenset({"deepseek-v4"})
     latents: frozenset[str] = frozenset()
     expands: bool = False
     pages: tuple[str, ...] = ("off",)
@@ -150,6 +153,8 @@ class Engine:
             For a convention.
 
         """
+        if architecture in self.unknown:
+            raise RuleError(f"the cache of {architecture} in {self.title} {self.source} is not known")
         if architecture and architecture not in self.models:
             raise RuleError(
                 f"engine={self.name} does not support {architecture}: {self.title} {self.source} has no class"
@@ -279,7 +284,7 @@ _LLAMA_CPP_MODELS = _names(
     "umt5 youtu"
 )
 _TENSORRT_MODELS = _names(
-    "cohere2 deepseek-v2 deepseek-v3 deepseek-v32 exaone4 gemma3 gemma3n gemma4 glm-moe-dsa glm4-moe glm4-moe-lite "
+    "cohere2 deepseek-v2 deepseek-v3 exaone4 gemma3 gemma3n gemma4 glm4-moe glm4-moe-lite "
     "gpt-oss granite granitemoehybrid hunyuan-v1-dense hunyuan-v1-moe llama llama4 minimax-m2 mistral mixtral nemotron "
     "nemotron-h olmo3 phi3 qwen2 qwen3 qwen3-5-moe qwen3-moe qwen3-next seed-oss smollm3"
 )
@@ -298,6 +303,7 @@ _ENGINES: tuple[Engine, ...] = (
             KINDS: "The layers of each kind are divided into groups of as many layers, with layers as padding.",
         },
         models=_VLLM_MODELS,
+        unknown=_names("deepseek-v4 minicpm3"),
         formats=frozenset({*PLAIN, "fp8", "fp8-head", "int8-head", "nvfp4", "fp8-ds-mla"}),
         latents=_LATENTS | _names("axk1 kimi-linear"),
         pages=POWERS,
@@ -354,8 +360,9 @@ _ENGINES: tuple[Engine, ...] = (
             WINDOWS: "All tokens are stored, regardless of windows.",
         },
         models=_TENSORRT_MODELS,
+        unknown=_names("deepseek-v32 deepseek-v4 glm-moe-dsa"),
         formats=frozenset({*PLAIN, "fp8", "nvfp4"}),
-        latents=_LATENTS - _names("deepseek-v32 glm-moe-dsa"),
+        latents=_LATENTS,
         pages=("32", "16", "64", "128", "256"),
         latent_page="32",
         window="reserved",
