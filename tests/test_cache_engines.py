@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import transformers
 from click.testing import CliRunner
 
 import symformer as sf
@@ -189,7 +190,7 @@ def test_the_states_of_a_hybrid_are_not_shared() -> None:
 
 
 REFUSALS: dict[str, tuple[str, dict[str, str]]] = {
-    "engine=sglang does not support zamba2: SGLang 0.5.23 has no class": ("zamba2-7b", {"engine": "sglang"}),
+    "engine=sglang does not support zamba2, .* with a class in SGLang 0.5.23": ("zamba2-7b", {"engine": "sglang"}),
     "dtype=q8_0 is not a format of vLLM; choose from bf16": ("llama-3-8b", {"engine": "vllm", "dtype": "q8_0"}),
     "dtype=nvfp4 is not a format of llama.cpp": ("llama-3-8b", {"engine": "llama.cpp", "dtype": "nvfp4"}),
     "block=8 is not a page size of vLLM for this model; choose 16 or": ("llama-3-8b", {"engine": "vllm", "block": "8"}),
@@ -254,6 +255,7 @@ def test_an_engine_from_every_entrance(tmp_path: Path) -> None:
         sf.from_config({"model_type": "gpt_oss", **own}).formula("kv-cache", engine="llama.cpp").value(**asked)
         == expected
     )
+    assert sf.model(transformers.GptOssConfig(**own)).formula("kv-cache", engine="llama.cpp").value(**asked) == expected
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt_oss", **own}), "utf-8")
     for target in ("gpt-oss-20b", str(tmp_path / "config.json")):
         run = ["show", target, "-q", "kv-cache", "--option", "engine=llama.cpp", "--set", "B=3", "--set", "C=5000"]
@@ -269,6 +271,17 @@ def test_an_engine_from_every_entrance(tmp_path: Path) -> None:
               "--given", "B=2"]
     )  # fmt: skip
     assert "4,096" in solved.stdout  # 256 pages of 2 MiB for each of 2 sequences
+
+
+def test_an_engine_is_refused_for_a_trace() -> None:
+    sizes = {"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10, "hidden_size": 24, "vocab_size": 29}
+    config = transformers.Qwen3Config(num_hidden_layers=3, intermediate_size=14, **sizes)
+    assert sf.model(config).formula("kv-cache", engine="vllm").value(B=5, C=33) == 5 * 3 * 2 * 2 * 10 * 2 * 48
+    traced = sf.trace(config).for_quantity("kv-cache").model
+    pages = traced.formula("kv-cache", block="16")
+    assert pages.value(B=5, C=33, L=3, G=2, D=10) == 5 * 3 * 2 * 2 * 10 * 2 * 48
+    with pytest.raises(SymformerError, match=r"engine=vllm does not support .* is not one of the built-in"):
+        traced.formula("kv-cache", engine="vllm")
 
 
 @pytest.mark.parametrize("name", ENGINES)

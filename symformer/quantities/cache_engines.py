@@ -157,7 +157,8 @@ class Engine:
             raise RuleError(f"the cache of {architecture} in {self.title} {self.source} is not known")
         if architecture and architecture not in self.models:
             raise RuleError(
-                f"engine={self.name} does not support {architecture}: {self.title} {self.source} has no class"
+                f"engine={self.name} does not support {architecture}, which is not one of the built-in architectures with "
+                f"a class in {self.title} {self.source}"
             )
         form, block = conventions[cache], conventions.get("block", "off")
         if form not in self.formats:
