@@ -141,6 +141,7 @@ _TABLE = (
     Letter("L_enc_x", "layers of the encoder with experts", "layers", ("encoder_layers",)),
     Letter("L_dec_d", "layers of the decoder with a dense feed-forward network", "layers", ("decoder_layers",)),
     Letter("L_dec_x", "layers of the decoder with experts", "layers", ("decoder_layers",)),
+    Letter("L_better", "layers with the better types of a GGUF mixture", "layers"),
     Letter("N_group", "groups of layers with shared weights", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary size", "rows", ("vocab_size",)),
     Letter("V_pli", "vocabulary size of the per-layer embeddings", "rows", ("vocab_size_per_layer_input",)),
@@ -300,6 +301,7 @@ N_group, N_mel, N_reg = (SYMBOLS[name] for name in ("N_group", "N_mel", "N_reg")
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 M_shared = SYMBOLS["M_shared"]
 L_double, L_single, L_dual = (SYMBOLS[name] for name in ("L_double", "L_single", "L_dual"))
+L_better = SYMBOLS["L_better"]
 E_joint, E_pool = SYMBOLS["E_joint"], SYMBOLS["E_pool"]
 B_vis, L_vis, L_deep, E_vis, E_proj, H_vis, A_vis = (
     SYMBOLS[name] for name in ("B_vis", "L_vis", "L_deep", "E_vis", "E_proj", "H_vis", "A_vis")

@@ -310,13 +310,14 @@ class Quantity:
         root = self.account(ledger, chosen)
         if placement.context == "on" and root.each.has(C):
             constraints = (*constraints, Divides(N_cp, C))
+        totals = {**part.totals, **self.totals_of(ledger, chosen)}
         reach = length_conditions(ledger, root.each.free_symbols, self.decoded_tokens)
         return Formula(
             id=f"{stem}.{self.measure.name}",
             measure=self.measure_under(chosen),
             root=root,
-            relations=close_relations({**part.totals, **relations}, part.totals),
-            totals=frozenset(part.totals),
+            relations=close_relations({**totals, **relations}, totals),
+            totals=frozenset(totals),
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
             source=source,
@@ -402,6 +403,10 @@ class Quantity:
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions of the formula in addition to the model's."""
         return ()
+
+    def totals_of(self, ledger: Ledger, conventions: Conventions) -> Relations:
+        """Return the sizes that the terms of the quantity name, in addition to the totals of the model."""
+        return {}
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the total of every entry of a ledger. Raises RuleError for an unsupported kind of operation."""
