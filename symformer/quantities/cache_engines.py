@@ -157,8 +157,8 @@ class Engine:
             raise RuleError(f"the cache of {architecture} in {self.title} {self.source} is not known")
         if architecture and architecture not in self.models:
             raise RuleError(
-                f"engine={self.name} does not support {architecture}, which is not one of the built-in architectures with "
-                f"a class in {self.title} {self.source}"
+                f"engine={self.name} does not support {architecture}, which is not one of the built-in architectures "
+                f"with a class in {self.title} {self.source}"
             )
         form, block = conventions[cache], conventions.get("block", "off")
         if form not in self.formats:
