@@ -16,7 +16,7 @@ from .config_json import read_config, read_object
 from .layers import without_words
 from .quantization import format_of, unquantized
 from .remote_code import check_class
-from .rotary import scaling
+from .rotary import positions, scaling
 
 _TYPE = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)  # a name, not a path
 # Pipeline components without parameters.
@@ -36,11 +36,12 @@ class OpenedConfig:
     weights: str = ""  # the weight format of that quantization, or "" if it is not supported
     group: int = 0  # its elements per group, if it has groups
     rope: str = ""  # the type of scaling of the rotary frequencies, such as "llama3"
+    positions: int = 0  # the positions that it states for all tokens, or 0
 
     @property
     def facts(self) -> dict[str, Any]:
         """Return the fields of a model's provenance."""
-        names = ("commit", "unasked", "quantized", "weights", "group", "rope")
+        names = ("commit", "unasked", "quantized", "weights", "group", "rope", "positions")
         return {name: getattr(self, name) for name in names}
 
 
@@ -89,7 +90,13 @@ def _sound(target: str, found: OpenedConfig) -> OpenedConfig:
     except ConfigError as error:
         raise ConfigError(f"{target}: {error}") from None
     return replace(
-        found, config=_named(config), quantized=quantized, weights=weights, group=group, rope=scaling(config)
+        found,
+        config=_named(config),
+        quantized=quantized,
+        weights=weights,
+        group=group,
+        rope=scaling(config),
+        positions=positions(config),
     )
 
 

@@ -14,8 +14,9 @@ from sympy import Expr, Integer, expand
 
 from ..architectures.base_architecture import Architecture
 from ..catalogue.measured_model import MeasuredModel
+from ..components.base import Component
 from ..formulas import ranks
-from ..formulas.account import Line, Term
+from ..formulas.account import Line
 from ..formulas.derivation import Derivation
 from ..formulas.formula import Formula
 from ..formulas.ratio import Ratio
@@ -23,7 +24,7 @@ from ..language.errors import CatalogueError, RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label
 from ..language.sizes import Numbers, evaluate
-from ..ledger.facts import ATTENDING, Ledger, OperationKind, Scope
+from ..ledger.facts import Ledger, Scope
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
 from ..output.blocks import Line as Sentence
@@ -42,15 +43,9 @@ from .formula_facts import (
     is_per_rank,
     subject_of,
 )
+from .purpose_totals import purposes
 from .relative_facts import RelativeFacts, relative_facts
 from .summary import share, show_json, unused_size_notes
-
-MATRICES, ATTENTION, ELEMENTS = "matrices", "attention", "element by element"
-CARRIED = {
-    OperationKind.SCAN: "state-space scan",
-    OperationKind.DELTA_RULE: "delta rule",
-    OperationKind.RECURRENCE: "recurrence",
-}
 
 
 @dataclass(frozen=True)
@@ -197,7 +192,7 @@ def derivation_facts(
         places=places,
         quantities=found,
         refused=tuple(refused),
-        figure=figure_of(subject, shown.component, first.formula, first.value) if first else None,
+        figure=_figure(subject, shown.component, first) if first else None,
         relative=_relative(model, formulas) if full else None,
         json=tuple({**show_json(model, each), "id": each.id, "target": model.name} for each in formulas),
     )
@@ -216,6 +211,7 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
     question = find_quantity(formula.measure.name)
     numbers = known if known and set(formula.symbols) <= known.keys() else None
     value = formula.value(numbers) if numbers else None
+    complete = formula.with_totals(numbers) if numbers is not None else None
     check = check_of(model, formula)
     conditions = conditions_of(model, formula)
     full = full and formula.additive
@@ -225,11 +221,11 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
         definition=_definition(question, formula, known),
         conditions=conditions,
         params=_params(model, formula),
-        purposes=_purposes(formula, numbers, value),
-        rows=tuple(_rows(formula, numbers, value)),
-        totals=tuple(_totals(formula, numbers, value)) if formula.additive else (),
+        purposes=_purposes(formula, complete, value),
+        rows=tuple(_rows(formula, complete, value)),
+        totals=tuple(_totals(formula, complete, value)) if formula.additive else (),
         parts=_parts(formula, question, model, check.from_torch) if full else None,
-        examples=example_facts(model, formula, numbers) if full else None,
+        examples=example_facts(model, formula, complete) if full else None,
         check=check,
         checked=question.checked_by,
     )
@@ -286,38 +282,12 @@ def _params(model: Model, formula: Formula) -> Label | None:
     return Label(params.measure.letter, "", params.display_expr)
 
 
-def purposes(formula: Formula) -> dict[str, Expr]:
-    """Return the amount for each purpose of a quantity; the amounts sum to the formula.
-
-    >>> import symformer as sf
-    >>> {what: str(each) for what, each in purposes(sf.architecture("gpt2").formula("flops", attention="full")).items()}
-    {'matrices': '24*B*E**2*L*S + 2*B*E*S*V', 'attention': '4*B*E*L*S**2'}
-    """
-    found: dict[str, Expr] = {}
-    for count, line in formula.root.leaves():
-        for term in line.terms:
-            what = _purpose(line, term, formula.measure.unit)
-            found[what] = found.get(what, Integer(0)) + count * term.expr
-    if "" in found:
-        return {}
-    sums = {
-        what: formula.collect_totals(expand(each.xreplace(formula.display_relations))) for what, each in found.items()
-    }
-    return {what: each for what, each in sums.items() if each != 0}
-
-
-def _purpose(line: Line, term: Term, unit: str) -> str:
-    if term.purpose or unit not in ("FLOPs", "MACs") or line.entry is None:
-        return term.purpose
-    if line.entry.kind in ATTENDING:
-        return ATTENTION
-    if line.entry.kind in CARRIED:
-        return CARRIED[line.entry.kind]
-    return (
-        MATRICES
-        if line.entry.kind in (OperationKind.LINEAR, OperationKind.EXPERTS, OperationKind.CONVOLUTION)
-        else ELEMENTS
-    )
+def _figure(subject: SubjectFacts, component: Component, first: QuantityFacts) -> FigureFacts | None:
+    """Return the facts of the figure; None if the amounts of each kind of layers are not known."""
+    try:
+        return figure_of(subject, component, first.formula, first.value)
+    except RuleError:
+        return None
 
 
 def _purposes(formula: Formula, numbers: Numbers | None, total: int | None) -> tuple[AmountFacts, ...]:
