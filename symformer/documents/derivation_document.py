@@ -41,6 +41,7 @@ from ..output.blocks import (
 )
 from ..output.chain import Chain
 from ..papers import paper
+from ..quantities import quantity as find_quantity
 from ..views.derivation_facts import AmountFacts, DefinitionFacts, DerivationFacts, QuantityFacts, derivation_facts
 from ..views.example_facts import LeadingFacts, PresetFacts, VariantFacts
 from ..views.formula_facts import ConditionFacts, SubjectFacts
@@ -288,7 +289,9 @@ def _result(formula: Formula, value: int | Fraction | None, subject: SubjectFact
     )  # a single step if nothing factors out
     blocks: list[Block] = [Equation(Chain((_label(formula),), tuple(steps)), key=True, id=formula.id)]
     if value is not None:
-        blocks.append(_stated(f"{value:,}", _unit(formula), formula, subject))
+        basis = find_quantity(formula.measure.name).basis_for(formula)
+        unit = f"{_unit(formula)}, {basis}" if basis else _unit(formula)
+        blocks.append(_stated(f"{value:,}", unit, formula, subject))
     return blocks
 
 

@@ -40,7 +40,7 @@ from .cache_rules import (
     state,
 )
 from .contractions import applies_general_delta_rule
-from .quantity import Convention, Conventions, counts_nothing, refuse_observed, rows, tally
+from .quantity import BY_LAYOUT, Convention, Conventions, counts_nothing, refuse_observed, rows, tally
 from .stored_format import InFormat
 from .weight_formats import MEANINGS, UNUSUAL
 
@@ -120,6 +120,7 @@ QUANTITY = InferenceMemory(
         "logits": Convention({"fp32": "4 bytes per element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),
     },
     logits="The logits of one token in each sequence are included.",
+    basis=BY_LAYOUT,
     by_format="it counts the bytes of the weights",
     recurrent="The bytes needed for inference: every weight once, and the recurrent states of each of B sequences. "
     "Temporary buffers are excluded.",

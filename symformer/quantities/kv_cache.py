@@ -35,7 +35,7 @@ from .cache_rules import (
     state,
 )
 from .contractions import applies_general_delta_rule
-from .quantity import Convention, Conventions, counts_nothing, measured, rows
+from .quantity import BY_LAYOUT, Convention, Conventions, counts_nothing, measured, rows
 
 STATES = (
     "A {layer} layer stores its recurrent state and its convolution state, whose sizes do not depend on the number of "
@@ -108,6 +108,7 @@ QUANTITY = Cached(
         "latent": LATENT,
         "state": STATE_DTYPE,
     },
+    basis=BY_LAYOUT,
     decoded_tokens=0,
     recurrent="The bytes of the recurrent state that each layer passes to the next token, for each of B sequences.",
     notes={

@@ -24,6 +24,7 @@ from ..ledger.pipeline_stages import layer_counts, stage
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place, ranks
 from .length_conditions import length_conditions
 
+BY_LAYOUT, BY_ENGINE, BOUND = "exact by layout", "by the engine's convention", "bound"
 COUNTED = "counted"  # the convention that selects a published rule set
 SEQUENCES, IMAGES = "B sequences of S tokens", "B images"
 TEXTS_AND_IMAGES = f"{SEQUENCES} and B_vis images"
@@ -178,6 +179,7 @@ class Quantity:
     columns: tuple[str, str]  # the headers of the table of terms in a derivation: a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     checked_by: str = ""  # how it is checked if torch has no counter for it and there is no certificate
+    basis: str = ""  # on what its numbers rest, if they are bytes in memory: BY_LAYOUT
     by_format: str = ""  # why the storage format of weights affects the answer; "" if it does not
     derived_from: str = ""  # the quantity it is computed from: traced counts of that quantity answer this one too
     counts_storage: bool = (
@@ -395,6 +397,12 @@ class Quantity:
         """Return the sentences that apply because of the operations in a formula."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
         return [note for matches, note in self.notes.items() if any(map(matches, entries))]
+
+    def basis_for(self, formula: Formula) -> str:
+        """Return on what the numbers of a formula rest: a layout of bytes, the convention of an engine, or a bound."""
+        if self.basis == BY_LAYOUT and (formula.conventions.get("engine", "transformers") != "transformers"):
+            return BY_ENGINE
+        return BY_ENGINE if self.basis and "block" in formula.conventions else self.basis
 
     def check_description(self, formula: Formula) -> str:
         """Return how a formula without a certificate is checked; "" if there is no such check."""

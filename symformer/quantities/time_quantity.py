@@ -15,7 +15,7 @@ from ..language.errors import RuleError
 from ..language.sizes import Relations
 from ..language.symbols import N_bw, N_peak
 from ..ledger.facts import ONE, Ledger
-from .quantity import Convention, Conventions, Countable, Quantity
+from .quantity import BOUND, Convention, Conventions, Countable, Quantity
 
 CHECKED = (
     "torch has no counter for this. The tests compare the bytes, the FLOPs and the time with hand calculations, and "
@@ -103,6 +103,10 @@ class TimeQuantity(Quantity):
     ) -> Formula:
         own = {name: value for name, value in given.items() if name in side.choices}
         return side.formula(part, stem, own, relations, source)
+
+    def basis_for(self, formula: Formula) -> str:
+        """Return that the time is a bound."""
+        return BOUND
 
     def default_sizes(self, part: Countable, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the values of sizes that the format of the weights introduces."""

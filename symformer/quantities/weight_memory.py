@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..formulas.account import Line, Measure
 from ..ledger.facts import STORING, WEIGHTLESS, Ledger, OperationKind
-from .quantity import Convention, Conventions, Quantity, counts_nothing, measured, rows, stored, tally
+from .quantity import BY_LAYOUT, Convention, Conventions, Quantity, counts_nothing, measured, rows, stored, tally
 from .stored_format import InFormat
 from .weight_formats import MEANINGS, UNUSUAL
 
@@ -34,6 +34,7 @@ QUANTITY = WeightMemory(
     {"weights": Convention(MEANINGS, unusual=UNUSUAL)},
     checked_by="torch has no counter for this. The tests compare the bytes of each format with the buffers of the "
     "library that writes it, and with published sizes of checkpoints.",
+    basis=BY_LAYOUT,
     by_format="it counts the bytes of the weights",
     derived_from="params",
 )

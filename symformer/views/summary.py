@@ -32,6 +32,7 @@ def show_json(model: Model, formula: Formula) -> dict[str, Any]:
         "architecture": model.id,
         "quantity": formula.measure.name,
         "unit": formula.measure.unit,
+        **({"basis": basis} if (basis := find_quantity(formula.measure.name).basis_for(formula)) else {}),
         "conventions": conventions(model, formula),
         "notes": notes(model, formula),
         "formula": formula.code(),
