@@ -111,9 +111,10 @@ def test_experts_take_part_in_training_memory() -> None:
     way = {"recipe": "pure-bf16", "optimizer": "sgd"}
     theirs = train_bytes(model.component, NUMBERS, **way, implementation="eager")
     assert model.formula("train-memory", **way, moe="batched").value(sizes) == theirs
-    # by hand, for each of 2 layers and 3·7·4 pairs of a token and an expert, 2 bytes an element: batched products copy
-    # matrices of 3·48·16 elements. Grouped products have four indices of 8 bytes a pair, one of which all have, and a
-    # copy of the weights, 4 bytes, like the weights themselves; and 9 ends of experts of 4 bytes.
+    # by hand, for each of 2 layers and 3·7·4 pairs of a token and an expert, with 2 bytes per element: batched products
+    # copy matrices of 3·48·16 elements. Grouped products save four indices of 8 bytes per pair, one of which batched
+    # products save, too; a copy of the weights, as large as the weights themselves; and the ends of 9 experts, 4 bytes
+    # each.
     pairs = 2 * 3 * 7 * 4
     grouped = theirs + pairs * (3 * 8 - 2 * 3 * 48 * 16) + 2 * 9 * 4
     assert model.formula("train-memory", **way).value(sizes) == grouped
