@@ -114,7 +114,9 @@ def join(entry: Entry, conventions: Conventions) -> Saves:
     if entry.function == SCATTERED:
         return Saves(makes=(made(entry, "replaced", entry.output.shape[:2], ONE),))
     if entry.function not in ("", "tokens"):
-        raise RuleError(f"{entry.path}: activation memory of {entry.function} is not supported")
+        raise RuleError(
+            f"{entry.path}: activation memory of residual streams, and of windows of an image, is not supported"
+        )
     return Saves()
 
 
