@@ -152,10 +152,8 @@ def element_size(entry: Entry, conventions: Conventions) -> Expr:
     """Return the bytes per element of the output of an entry."""
     if entry.kind is OperationKind.ROUTE:
         return weight_size(entry, conventions)
-    if entry.function in ("rotary_single", REPEATED_SINGLE_ROTARY):
+    if entry.function in ("rotary_single", REPEATED_SINGLE_ROTARY, COMPLEX_ROTARY):
         return SINGLE
-    if entry.function == COMPLEX_ROTARY:  # 8 bytes for each pair, which has two elements in each of the two tables
-        return SINGLE / 2
     size = SIZES[conventions["dtype"]]
     return size / 2 if entry.function == HALF_ROTARY else size
 
@@ -268,6 +266,8 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
             shape = entry.output.shape
             if entry.kind is OperationKind.SOFTMAX and entry.shared:  # a view without the column of the sinks
                 shape = (*shape[:-1], shape[-1] + 1)
+            if entry.function == COMPLEX_ROTARY:  # one tensor, with 8 bytes for each pair of elements
+                shape = shape[1:]
             factors = (*shape, each, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
     if implementation == "eager":
