@@ -242,8 +242,9 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
                 continue  # torch frees its graph
             if isinstance(each, Tensor) and (angles := kept.repeated_table(each)) is not None:
                 if entry.path.endswith("query"):  # the keys of the layer read the same copy
-                    copy = made(entry, "angles", angles.output.shape, element_size(angles, conventions))
-                    terms[id(entry)] = (*terms[id(entry)], copy)
+                    shape, size = angles.output.shape[1:], element_size(angles, conventions)
+                    copies = (made(entry, name, shape, size) for name in ("cosines", "sines"))
+                    terms[id(entry)] = (*terms[id(entry)], *copies)
             elif isinstance(each, Tensor):
                 if share not in (ZERO, ONE) and not kept.repeated(each):
                     share = Min(
