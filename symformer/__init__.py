@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .language.errors import (
         ArithmeticTextError,
         CatalogueError,
+        CheckpointError,
         ConfigError,
         DerivationError,
         DocumentError,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArithmeticTextError",
     "CatalogueError",
+    "CheckpointError",
     "Certificate",
     "Component",
     "ConfigError",
@@ -113,6 +115,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ArithmeticTextError": "language.errors",
     "CatalogueError": "language.errors",
+    "CheckpointError": "language.errors",
     "Certificate": "certificates",
     "Component": "components.base",
     "ConfigError": "language.errors",
