@@ -24,21 +24,26 @@ def with_stars(path: str) -> str:
 
 def our_path(component: Architecture, name: str, numbers: Mapping[Symbol, int]) -> str:
     """Return our name for a parameter or module of torch."""
+    return _in_its_stack(path_in_list(component, name), component, numbers)
+
+
+def path_in_list(component: Architecture, name: str) -> str:
+    """Return our name for a parameter or module of torch, with all layers in one list, as in the class."""
     path = f"{name}.".removeprefix(component.witness.prefix).rstrip(".")
     for theirs, ours in component.witness.rename.items():
         path = path.replace(theirs, ours)
-    return _in_its_stack(path, component, numbers)
+    return path
 
 
 def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, int]) -> str:
     """Return a path with the stack of a layer: torch keeps all layers in one list, we keep one stack per kind."""
-    before = next((each for each in _towers(component) if path.startswith(each)), None)
-    if before is None or len(_towers(component)[before]) < 2:
+    before = next((each for each in towers(component) if path.startswith(each)), None)
+    if before is None or len(towers(component)[before]) < 2:
         return path
     place, _, inside = path.removeprefix(before).partition(".")[2].partition(".")
     if not place.isdigit():
         return path
-    order = _order(component, before, numbers)
+    order = layer_order(component, before, numbers)
     stack = order[int(place)] if int(place) < len(order) else ""
     own = before + ".".join(filter(None, (stack, place, inside)))
     if not stack or with_stars(own) not in known_paths(component):
@@ -49,9 +54,9 @@ def _in_its_stack(path: str, component: Architecture, numbers: Mapping[Symbol, i
     )
 
 
-def _order(component: Architecture, before: str, numbers: Mapping[Symbol, int]) -> list[str]:
+def layer_order(component: Architecture, before: str, numbers: Mapping[Symbol, int]) -> list[str]:
     """Return the stack of each layer of a tower, in the order of torch's list."""
-    stacks, layers = _towers(component)[before], component.fields.layers
+    stacks, layers = towers(component)[before], component.fields.layers
     named = {count: stack for stack, count in stacks.items()}
     if layers is not None and layers.alternating:
         return [named[size] for size in layers.order(numbers)]
@@ -59,7 +64,7 @@ def _order(component: Architecture, before: str, numbers: Mapping[Symbol, int]) 
 
 
 @cache
-def _towers(component: Architecture) -> Mapping[str, Mapping[str, Expr]]:
+def towers(component: Architecture) -> Mapping[str, Mapping[str, Expr]]:
     """Return the number of layers of each stack, in the order of the config, by the beginning of the tower's paths."""
     if isinstance(component, EncoderDecoder):
         return {f"{tower}.": _counts(component.stacks(tower)) for tower in get_args(Tower)}
