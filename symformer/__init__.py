@@ -65,8 +65,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ArithmeticTextError",
     "CatalogueError",
-    "CheckpointError",
     "Certificate",
+    "CheckpointError",
     "Component",
     "ConfigError",
     "DerivationError",

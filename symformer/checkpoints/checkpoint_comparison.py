@@ -161,7 +161,7 @@ class CheckpointComparison:
 
     def _title(self) -> str:
         group = f" with groups of {self.form.group} elements" if self.form.group else ""
-        why = f", by {self.form.reason}" if self.form.reason else ""
+        why = f", found from {self.form.reason}" if self.form.reason else ""
         return f"{self.model.target} and {self.checkpoint.path}: weights={self.form.weights}{group}{why}"
 
     def _totals(self) -> list[str]:
@@ -221,7 +221,7 @@ def compare_checkpoint(model: Model, checkpoint: Checkpoint, weights: str = "") 
         If weight memory of the model is not supported in this format.
 
     """
-    form = StoredForm(weights) if weights else _form(model, checkpoint)
+    form = _form(model, checkpoint, weights)
     sized = model.set({Z_group: form.group}) if form.group else model
     formula = sized.formula("weight-memory", weights=form.weights)
     memory = formula.value()
@@ -239,7 +239,18 @@ def compare_checkpoint(model: Model, checkpoint: Checkpoint, weights: str = "") 
     return CheckpointComparison(sized, checkpoint, form, compared, extra, int(memory), in_json)
 
 
-def _form(model: Model, checkpoint: Checkpoint) -> StoredForm:
+def _form(model: Model, checkpoint: Checkpoint, weights: str) -> StoredForm:
+    """Return the format that is given, or else that of the checkpoint; its groups are those of the checkpoint."""
+    if not weights:
+        return _own_form(model, checkpoint)
+    try:
+        own = _own_form(model, checkpoint)
+    except CheckpointError:
+        return StoredForm(weights)
+    return own if own.weights == weights else StoredForm(weights)
+
+
+def _own_form(model: Model, checkpoint: Checkpoint) -> StoredForm:
     """Return the format of a checkpoint, some of which depend on the widths of the model."""
     if any(tensor.name.endswith(".weight_packed") and tensor.type == "I32" for tensor in checkpoint.tensors):
         rows = model_rows(model, model.formula("weight-memory", weights="bf16"))

@@ -61,9 +61,9 @@ def _of_safetensors(tensors: Sequence[FileTensor]) -> StoredForm:
         raise CheckpointError("the checkpoint has no tensors")
     type_, most = sizes.most_common(1)[0]
     if type_ in _ELEMENTS:
-        return StoredForm(_ELEMENTS[type_], reason=f"{100 * most / sum(sizes.values()):.4g}% of its bytes are {type_}")
+        return StoredForm(_ELEMENTS[type_], reason=f"the type of {100 * most / sum(sizes.values()):.4g}% of its bytes")
     if type_.startswith("F8_E4M3"):
-        return StoredForm("fp8", reason="its elements have 1 byte, without scales")
+        return StoredForm("fp8", reason="its type without scales")
     raise CheckpointError(f"most bytes of the checkpoint are of type {type_}; state its format by --option weights=")
 
 

@@ -58,8 +58,10 @@ def command(
 ) -> None:
     """Show a formula, its value and its breakdown.
 
-    `symformer --help` lists the forms of a TARGET.
+    `symformer --help` lists the forms of a TARGET. For the path of a checkpoint (a .safetensors or .gguf file, an
+    index.json, or a folder without a config.json), list the tensors that it stores.
     """
+    from ..checkpoints.checkpoint_files import is_checkpoint
     from ..formulas import ranks
     from ..output.blocks import plain
     from ..views.device_bounds import bound_json, bound_lines, price, price_per_million
@@ -77,6 +79,11 @@ def command(
         )
     if part == "":
         raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
+    if is_checkpoint(target):
+        if quantity != "params" or sets or options or part or notation or every or device or per_hour:
+            raise click.UsageError(f"{target} is a checkpoint; show lists its tensors and takes no option but --json")
+        _checkpoint(target, as_json)
+        return
     if every:
         if part is not None:
             raise click.UsageError(
@@ -123,3 +130,27 @@ def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tup
         print_json({"target": model.target, "quantity": quantity, "unit": unit, "variants": facts})
         return
     print_blocks(convention_blocks(model, quantity, found))
+
+
+def _checkpoint(path: str, as_json: bool) -> None:
+    """Print what a checkpoint stores, with the model of the config.json next to it."""
+    import os
+
+    from ..checkpoints.checkpoint_contents import CheckpointContents
+    from ..checkpoints.checkpoint_files import open_checkpoint
+    from ..language.errors import SymformerError
+    from ..targets.resolution import resolve
+
+    checkpoint, model = open_checkpoint(path), None
+    config = os.path.join(os.path.dirname(path) or os.curdir, "config.json")
+    if os.path.isfile(config):
+        try:
+            model = resolve(config, trace=False)[0]
+            model.params.value()
+        except SymformerError:  # a config of another model, or one that is not supported
+            model = None
+    found = CheckpointContents(checkpoint, model)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_blocks(found.to_blocks())
