@@ -72,7 +72,8 @@ class CheckpointComparison:
         found = [f"{each.row.path}: {each.difference}" for each in self.rows if each.difference]
         for kind in DIFFERENT:
             if tensors := self.extra.get(kind):
-                found.append(f"{len(tensors):,} tensors are {_said(kind)}: {_named(tensors)}")
+                verb = "is" if len(tensors) == 1 else "are"
+                found.append(f"{_counted(tensors)} {verb} {kind}: {_named(tensors)}")
         return tuple(found)
 
     @property
@@ -148,10 +149,7 @@ class CheckpointComparison:
             size = sum(tensor.bytes for tensor in tensors)
             found.append(
                 Paragraph(
-                    [
-                        f"only in the checkpoint, {_said(kind)}: {_named(tensors)} ({_counted(tensors)}, "
-                        f"{number(size)} bytes)"
-                    ]
+                    [f"only in the checkpoint, {kind}: {_named(tensors)} ({_counted(tensors)}, {number(size)} bytes)"]
                 )
             )
         found += [Paragraph([line]) for line in (*self._totals(), *self.differences)]
@@ -179,10 +177,6 @@ class CheckpointComparison:
             side = "more" if away > 0 else "fewer"
             lines.append(f"the index states {number(stated)} bytes, {number(abs(away))} {side} than the tensors have")
         return lines
-
-
-def _said(kind: str) -> str:
-    return kind if kind != UNKNOWN else "not in the model"
 
 
 def _counted(tensors: Sequence[FileTensor]) -> str:

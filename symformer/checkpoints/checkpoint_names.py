@@ -159,14 +159,14 @@ BUFFERS: Sequence[tuple[str, str]] = (
 ADAPTERS = r"\.(?:lora_\w+|hada_\w+|ia3_l|vera_\w+|oft_\w+|boft_\w+)(?:\.|$)|^prompt_embeddings$"
 MORE_LAYERS = "layers that predict several tokens"
 COPIES = "copies of tied weights"
-UNKNOWN, OF_ADAPTERS = "not in the model", "adapters"
+UNKNOWN, OF_ADAPTERS = "not in the model", "part of adapters"
 
 
 def extra_kind(name: str) -> str:
     """Return the description of a tensor that is not a weight of the model.
 
     >>> extra_kind("model.layers.0.self_attn.rotary_emb.inv_freq"), extra_kind("model.layers.0.mlp.lora_A.weight")
-    ('rotary frequencies', 'adapters')
+    ('rotary frequencies', 'part of adapters')
     """
     if re.search(ADAPTERS, name):
         return OF_ADAPTERS

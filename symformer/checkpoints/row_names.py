@@ -25,7 +25,9 @@ from .checkpoint_names import (
 )
 from .model_rows import ModelRow
 
-_LAYER = re.compile(r"(.*?)\b(\w+)\.(\d+)\.(.+)", re.DOTALL)
+_LAYER = re.compile(r"(.*?)\b(\w+)\.(\d{1,6})\.(.+)", re.DOTALL | re.ASCII)
+_NUMBERED = re.compile(r"(?:^|\.)(?:layers|h|blocks|blk)\.(\d{1,6})\.", re.ASCII)
+_PREDICTS = re.compile(_NUMBERED.pattern + r"(?:eh_proj|enorm|hnorm|shared_head|nextn)\.", re.ASCII)
 _TABLES = {kind for _, kind in BUFFERS[-3:-1]}  # kinds of tensors that belong to a weight without being part of it
 
 
@@ -63,7 +65,8 @@ def assign(model: Model, rows: Sequence[ModelRow], tensors: Iterable[FileTensor]
 
     """
     names = _GGUFNames(model, rows, gguf) if gguf else None
-    found = _Rows(model, rows)
+    tensors = list(tensors)
+    found = _Rows(model, rows, tensors)
     kept: list[list[tuple[FileTensor, str]]] = [[] for _ in rows]
     extra: dict[str, list[FileTensor]] = defaultdict(list)
     places: dict[tuple[str, int], list[_Place]] = defaultdict(list)
@@ -92,25 +95,28 @@ def assign(model: Model, rows: Sequence[ModelRow], tensors: Iterable[FileTensor]
 class _Rows:
     """The rows of a model by name."""
 
-    def __init__(self, model: Model, rows: Sequence[ModelRow]) -> None:
+    def __init__(self, model: Model, rows: Sequence[ModelRow], tensors: Sequence[FileTensor]) -> None:
         self.model, self.rows = model, rows
+        # the numbers of layers after the last one that predict further tokens
+        self.predicting = {int(each[1]) for tensor in tensors if (each := _PREDICTS.search(tensor.name))}
         self.architecture = model.id.removeprefix("hf-").replace("_", "-")
         self.component = model.component if isinstance(model.component, Architecture) else None
         self.by_path: dict[str, list[int]] = defaultdict(list)
         for number, row in enumerate(rows):
             self.by_path[with_stars(row.path)].append(number)
         self.towers = towers(self.component) if self.component is not None else {}
-        self.layers = max((row.copies for row in rows), default=0)
         self.tables = [row.shape for row in rows if row.tokens]
 
     def of(self, name: str, tensor: FileTensor) -> tuple[int | None, tuple[str, int], Mapping[str, int]]:
         """Return the row of a tensor; or its layer with the rows that it can belong to, by the kind of the layer."""
         for each in class_names(name, self.architecture):
             path = path_in_list(self.component, each) if self.component is not None else each
-            if (row := self._row(path, tensor)) is not None:
-                return row, ("", 0), {}
             before = next((tower for tower in self.towers if path.startswith(tower)), None)
             inside = _LAYER.fullmatch(path.removeprefix(before)) if before is not None else None
+            if before is not None and inside is not None and not inside[1] and self._is_further(before, inside[3]):
+                continue
+            if (row := self._row(path, tensor)) is not None:
+                return row, ("", 0), {}
             if before is None or inside is None or inside[1]:
                 continue
             options = {}
@@ -163,16 +169,13 @@ class _Rows:
             return kind
         if any(same_shape(tensor.shape, table) for table in self.tables) and _is_table(weight):
             return COPIES
-        inside = re.search(r"(?:^|\.)(?:layers|h|blocks|blk)\.(\d+)\.", tensor.name)
-        if inside and int(inside[1]) >= self._depth():
-            return MORE_LAYERS
-        return UNKNOWN
+        inside = _NUMBERED.search(tensor.name)
+        return MORE_LAYERS if inside and int(inside[1]) in self.predicting else UNKNOWN
 
-    def _depth(self) -> int:
-        for tower in ("", "language_model.", "decoder."):
-            if tower in self.towers:
-                return sum(evaluate(count, self.model.known, tower) for count in self.towers[tower].values())
-        return self.layers
+    def _is_further(self, before: str, number: str) -> bool:
+        """Return whether a layer has a higher number than the model has layers."""
+        stacks = self.towers[before]
+        return int(number) >= sum(evaluate(count, self.model.known, before) for count in stacks.values())
 
 
 def _is_table(name: str) -> bool:
