@@ -18,7 +18,7 @@ from ..quantities.weight_formats.gguf import PREFIX
 from .checkpoint import Checkpoint, FileTensor
 from .checkpoint_names import OF_ADAPTERS, UNKNOWN
 from .model_rows import ModelRow, model_rows
-from .row_names import Assignment, assign, is_piece, same_shape
+from .row_names import RowAssignment, assign, is_piece, same_shape
 from .stored_form import StoredForm, packed_form, stored_form
 
 IN_JSON = "mean of scales"  # bitsandbytes stores it in the JSON of the quantization state
@@ -265,7 +265,7 @@ def _own_form(model: Model, checkpoint: Checkpoint) -> StoredForm:
         return StoredForm(own, model.provenance.group, "the config")
 
 
-def _take_inputs(found: Assignment, form: StoredForm) -> None:
+def _take_inputs(found: RowAssignment, form: StoredForm) -> None:
     """Add the scales of inputs to the rows of a format that counts them."""
     if form.weights != "fp8-tensor" or INPUT_SCALES not in found.extra:
         return

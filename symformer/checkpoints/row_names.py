@@ -32,7 +32,7 @@ _TABLES = {kind for _, kind in BUFFERS[-3:-1]}  # kinds of tensors that belong t
 
 
 @dataclass
-class Assignment:
+class RowAssignment:
     """The tensors of each row, and the tensors that belong to none, by kind."""
 
     rows: list[ModelRow]
@@ -49,7 +49,7 @@ class _Place:
     rows: Mapping[str, int]
 
 
-def assign(model: Model, rows: Sequence[ModelRow], tensors: Iterable[FileTensor], gguf: str = "") -> Assignment:
+def assign(model: Model, rows: Sequence[ModelRow], tensors: Iterable[FileTensor], gguf: str = "") -> RowAssignment:
     """Return the tensors of each row.
 
     Parameters
@@ -89,7 +89,7 @@ def assign(model: Model, rows: Sequence[ModelRow], tensors: Iterable[FileTensor]
                 kept[place.rows[stack]].append((place.tensor, place.part))
             else:
                 extra[found.kind(place.tensor, place.tensor.name)].append(place.tensor)
-    return _joined(Assignment(list(rows), kept, extra))
+    return _joined(RowAssignment(list(rows), kept, extra))
 
 
 class _Rows:
@@ -214,7 +214,7 @@ def is_piece(theirs: Sequence[int], ours: Sequence[int]) -> bool:
     return other <= 1 and prod(theirs) <= prod(ours)
 
 
-def _joined(found: Assignment) -> Assignment:
+def _joined(found: RowAssignment) -> RowAssignment:
     """Join the rows of a model that a checkpoint stores as one matrix, such as queries, keys and values."""
     by_path = {row.path: number for number, row in enumerate(found.rows)}
     unknown = list(found.extra.get(UNKNOWN, ()))
@@ -234,7 +234,7 @@ def _joined(found: Assignment) -> Assignment:
     return found
 
 
-def _parts_of(found: Assignment, by_path: Mapping[str, int], before: str, parts: Sequence[str], last: str) -> list[int]:
+def _parts_of(found: RowAssignment, by_path: Mapping[str, int], before: str, parts: Sequence[str], last: str) -> list[int]:
     """Return the rows of the parts of a joined matrix, if none of them has a tensor."""
     for start in _endings(before):
         rows = [by_path.get(f"{start}.{part}.{last}") for part in parts]
@@ -249,7 +249,7 @@ def _endings(path: str) -> Iterator[str]:
     return (".".join(words[number:]) for number in range(len(words)))
 
 
-def _join(found: Assignment, rows: Sequence[int], tensors: list[FileTensor], joined: str, last: str) -> None:
+def _join(found: RowAssignment, rows: Sequence[int], tensors: list[FileTensor], joined: str, last: str) -> None:
     first = found.rows[rows[0]]
     all_rows = [found.rows[number] for number in rows]
     parts = Counter[str]()
