@@ -234,7 +234,9 @@ def _joined(found: RowAssignment) -> RowAssignment:
     return found
 
 
-def _parts_of(found: RowAssignment, by_path: Mapping[str, int], before: str, parts: Sequence[str], last: str) -> list[int]:
+def _parts_of(
+    found: RowAssignment, by_path: Mapping[str, int], before: str, parts: Sequence[str], last: str
+) -> list[int]:
     """Return the rows of the parts of a joined matrix, if none of them has a tensor."""
     for start in _endings(before):
         rows = [by_path.get(f"{start}.{part}.{last}") for part in parts]
