@@ -146,8 +146,12 @@ def architecture(name: str, /, **options: Any) -> Model:
     sizes = {named_symbol(size): number for size, number in facts["sizes"].items()} if facts else {}
     own = _component(base, base.options_from(facts.get("options", {}) if facts else {})).changed_options
     model = _stated(_model(name, _component(base, chosen), sizes), own)
-    stated = {name: facts[name] for name in ("weights", "rope") if name in facts} if facts else {}
-    return replace(model, provenance=replace(model.provenance, **stated)) if stated else model
+    if not facts:
+        return model
+    stated = {name: facts[name] for name in ("weights", "rope") if name in facts}
+    config = {"num_hidden_layers": int(model.known[L])} if L in model.known else {}
+    order = base.fields.layer_order({**config, **facts.get("layers", {})})
+    return replace(model, provenance=replace(model.provenance, layers=order, **stated))
 
 
 def from_config(config: AnyTarget, /, **options: Any) -> Model:
@@ -221,7 +225,12 @@ def model_from_config(path: str, found: OpenedConfig, /, **options: Any) -> Mode
         "" if config.get("architectures") else f"no 'architectures' field, so read as {base.fields.class_for(own)}",
     ]
     model = _stated(_model(path, component, numbers), own.changed_options)
-    known = replace(model.provenance, **found.facts, assumed=tuple(filter(None, assumed)))
+    known = replace(
+        model.provenance,
+        **found.facts,
+        assumed=tuple(filter(None, assumed)),
+        layers=base.fields.layer_order(config),
+    )
     return replace(model, provenance=known)
 
 

@@ -131,13 +131,30 @@ class Fields:
             If a field or its value is not supported.
 
         """
-        config = self.layers.unfolded(config) if self.layers else config
-        for section, fields_of in self.filled.items():
-            config = {**config, section: dict(fields_of)} if config.get(section) is None else config
+        config = self._filled(config)
         self._hold(flatten(config, {*self.sections, *self.sections.values()}))
         for section, again in self.sections.items():
             config = self._once(config, section, again)
         return self._read(flatten(config, self.sections))
+
+    def layer_order(self, config: Config) -> tuple[Symbol, ...]:
+        """Return the size that counts each layer of a config that can be read, in order; () if it is not known."""
+        if self.layers is None:
+            return ()
+        config = self._filled(config)
+        for section, again in self.sections.items():
+            config = self._once(config, section, again)
+        try:
+            return self.layers.order_in(flatten(config, self.sections))
+        except ConfigError:  # some kinds of layers are described by several fields
+            return ()
+
+    def _filled(self, config: Config) -> Config:
+        """Return a config with its layers in the form that is read, and with the sections that it leaves out."""
+        config = self.layers.unfolded(config) if self.layers else config
+        for section, fields_of in self.filled.items():
+            config = {**config, section: dict(fields_of)} if config.get(section) is None else config
+        return config
 
     def _once(self, config: Config, section: str, again: str) -> Config:
         """Return a config without the second copy of a section. Raises ConfigError.

@@ -157,6 +157,15 @@ class Layers:
         """Return the size that counts each layer, in the order that `write` gives them."""
         return [size for size in self.sizes.values() for _ in range(numbers.get(size, 0))]
 
+    def order_in(self, config: Config) -> tuple[Symbol, ...]:
+        """Return the size that counts each layer of a config that can be read, in order; () if it is not known."""
+        listed = self.listed(config)
+        if listed is None and self.pattern:
+            listed = [self.pattern[layer % len(self.pattern)] for layer in range(self.listable(config))]
+        if not isinstance(listed, list) or any(kind not in self.sizes for kind in listed):
+            return ()
+        return tuple(self.sizes[kind] for kind in listed)
+
     def tested(self, sizes: Collection[Symbol]) -> tuple[Numbers, ...]:
         """Return the numbers of layers at which a class is tested, if `write` cannot give every number of them."""
         return ()

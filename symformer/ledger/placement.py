@@ -42,6 +42,7 @@ from .facts import (
 from .layer_kinds import sharing
 from .operations import Operations
 from .operations import given as input_of
+from .pipeline_stages import stage
 
 PADDING = 128  # Megatron-LM's make_vocab_size_divisible_by
 # The axis of its first input that an operation reduces or normalizes over: if ranks shard that axis, no rank can do it
@@ -172,7 +173,11 @@ def place(part: Divisible, placement: Placement) -> Ledger:
     if placement.expert == "on" and not any(entry.kind is OperationKind.EXPERTS for _, entry in ledger):
         raise RuleError(f"expert=on requires experts; {part.title} has none")
     if placement.pipeline != "off":
-        return Ledger(_stage(ledger.root, placement.pipeline), ledger.output)
+        if (several := sum(1 for scope in ledger.root.walk() if scope.loop)) != 1:
+            raise RuleError(
+                f"{split.title} has {several} stacks of repeated layers; pipeline stages support one stack only"
+            )
+        return Ledger(stage(ledger.root, placement.pipeline), ledger.output)
     return ledger
 
 
@@ -571,48 +576,6 @@ def _divided(x: Tensor) -> bool:
 def _along(shape: Shape, factor: Expr) -> Shape:
     """Return a shape with its second axis (tokens) multiplied by a factor."""
     return (shape[0], shape[1] * factor, *shape[2:])
-
-
-def _stage(root: Scope, which: str) -> Scope:
-    """Return one pipeline stage: its layers, with the operations before (first stage) or after them (last stage)."""
-    stacks = [index for index, item in enumerate(root.items) if isinstance(item, Scope) and item.loop]
-    if len(stacks) != 1:
-        several = sum(1 for scope in root.walk() if scope.loop)  # includes stacks inside parts of the model
-        raise RuleError(
-            f"{root.part.title} has {several} stacks of repeated layers; pipeline stages support one stack only"
-        )
-    at = stacks[0]
-    before, stack, after = root.items[:at], cast(Scope, root.items[at]), root.items[at + 1 :]
-    given, inner, last = cast(tuple[Tensor, Tensor, Tensor], stack.loop)
-    if made := next((each for each in stack.handed if each.grad != 0), None):
-        raise RuleError(
-            f"{root.part.title}: every layer reads {made.name} in addition to the output of the previous layer; "
-            "pipeline stages support only layers that read the previous one"
-        )
-    send = Entry(OperationKind.MOVE, "send", (last,), Tensor("send", last.shape, last, last.grad), function="send")
-    if which == "first":
-        return replace(root, items=[*before, stack, send])
-    tables = [item for item in before if isinstance(item, Entry) and item.kind is OperationKind.POSITIONS]
-    received = Tensor("receive", given.shape, None, ONE)
-    receive = Entry(OperationKind.MOVE, "receive", (), received, function="receive")
-    layers = replace(stack, loop=(received, inner, last))
-    if which == "middle":
-        return replace(root, items=[*tables, receive, layers, send])
-    stage = replace(root, items=[*tables, receive, layers, *after])
-    own = {weight for _, weight in Ledger(stage, None).weights}
-    return _each(stage, lambda entry: _copied(entry, own))
-
-
-def _copied(entry: Entry, own: set[Weight]) -> Entry:
-    """Return an entry that stores its shared weights too, if another stage stores them."""
-    missing = tuple(weight for weight in entry.shared if weight not in own)
-    own.update(missing)
-    return replace(entry, weights=(*entry.weights, *missing)) if missing else entry
-
-
-def _each(scope: Scope, change: Callable[[Entry], Entry]) -> Scope:
-    items = [_each(item, change) if isinstance(item, Scope) else change(item) for item in scope.items]
-    return replace(scope, items=items)
 
 
 def even_sharing_conditions(ledger: Ledger, placement: Placement, data: bool) -> tuple[Condition, ...]:

@@ -176,6 +176,41 @@ class Model(Immutable, Shown):
         model = self._with_sizes_for(question, conventions)
         return question.formula(model.component, model.id, conventions, model.relations, model)
 
+    def stage_formula(self, quantity: str, **conventions: str) -> Formula:
+        """Return the closed form of a quantity for one pipeline stage with any number of layers of each kind.
+
+        Parameters
+        ----------
+        quantity
+            The name of the quantity, such as ``"inference-memory"``.
+        **conventions
+            Its conventions; ``pipeline`` names the stage.
+
+        Returns
+        -------
+        Formula
+            The closed form, in which the numbers of layers are those of the stage.
+
+        Raises
+        ------
+        UnknownNameError, OptionError, RuleError
+            As for ``formula``, and if pipeline stages do not support the model.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> sf.model("gpt2").stage_formula("weight-memory", pipeline="middle", weights="bf16")
+        24*L*E**2 + 26*L*E
+
+        """
+        question = find_quantity(quantity)
+        conventions = self._in_own_format(question, spelled(conventions, question.choices))
+        self._check_format(question, conventions)
+        model = self._with_sizes_for(question, conventions)
+        return question.formula(
+            model.component, model.id, conventions, model.relations, model, free_layers=True
+        )
+
     def check_format(self, quantity: str, conventions: Mapping[str, str]) -> None:
         """Raise an error if the model is quantized and a quantity depends on how its weights are stored.
 

@@ -155,6 +155,7 @@ class Provenance(Immutable):
     weights: str = ""  # the format in which its weights are published, or "" if it is not known
     group: int = 0  # the elements per group of that format, if it has groups
     rope: str = ""  # the type of scaling of its rotary frequencies, such as "llama3"
+    layers: tuple[Symbol, ...] = ()  # the size that counts each layer, in order; () if the order is not known
     reading: TraceEvidence | None = None  # None for a built-in model, which certificates cover
     config: Mapping[str, int] = field(default_factory=dict)  # every integer of the traced config
     names: Mapping[str, str] = field(default_factory=dict)  # other names of its sizes, such as config fields -> letter

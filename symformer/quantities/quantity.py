@@ -7,7 +7,7 @@ error with the reason. Constructing a quantity whose table lacks a kind is an er
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self, TypeVar, cast
 
 from sympy import Expr, Symbol
@@ -17,9 +17,10 @@ from ..formulas.formula import Formula, SizeSource
 from ..language.aliases import Alias
 from ..language.errors import OptionError, RuleError, UnknownNameError, choose
 from ..language.sizes import Condition, Divides, Relations, close_relations
-from ..language.symbols import B_vis, C, N_cp, S, Z
+from ..language.symbols import B_vis, C, L, N_cp, S, Z
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ATTENDING, CARRYING, ONE, SCATTERED, Entry, Ledger, OperationKind, Scope, Weight
+from ..ledger.pipeline_stages import layer_counts, stage
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place, ranks
 from .length_conditions import length_conditions
 
@@ -246,6 +247,8 @@ class Quantity:
         given: Mapping[str, str],
         relations: Relations,
         source: SizeSource | None = None,
+        *,
+        free_layers: bool = False,
     ) -> Formula:
         """Return the formula of a part. Every answer is computed here.
 
@@ -261,6 +264,9 @@ class Quantity:
             Sizes that are expressed by other sizes.
         source : Source, optional
             The model the formula belongs to.
+        free_layers : bool
+            With ``pipeline``: the stage has any number of layers of each kind, instead of 1/N_pp of all layers. The
+            sizes that count layers then count those of the stage.
 
         Raises
         ------
@@ -271,7 +277,7 @@ class Quantity:
 
         """
         if (own := self.at(source)) is not self:
-            return own.formula(part, stem, given, relations, source)
+            return own.formula(part, stem, given, relations, source, free_layers=free_layers)
         part = part.for_quantity(self, given)
         constraints = part.constraints
         self.check(part, given)
@@ -282,8 +288,13 @@ class Quantity:
             if is_adapted(ledger):
                 options = ", ".join(f"{name}={chosen[name]}" for name in PLACEMENT if name in chosen)
                 raise RuleError(f"per-rank adapters are not supported; remove {options}")
-            ledger = place(part, placement)
-            constraints = (*constraints, *conditions(ledger, placement, constraints))
+            counts = layer_counts(ledger) if free_layers else ()
+            local = replace(placement, pipeline="off") if counts else placement
+            ledger = place(part, local)
+            constraints = (*constraints, *conditions(ledger, local, constraints))
+            if counts:
+                ledger = Ledger(stage(ledger.apart.root, placement.pipeline), ledger.output)
+                constraints = tuple(each for each in constraints if not each.symbols & {L, *counts})
             if placement.context == "on" and chosen.get("attention") == "causal":
                 constraints = (
                     *constraints,
