@@ -9,7 +9,7 @@ from sympy import Expr, Symbol
 
 from ..architectures import composed_model
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, SizeError, UnknownNameError
+from ..language.errors import SizeError, UnknownNameError
 from ..language.notation.text import text
 from ..language.sizes import check_relation
 from ..language.symbols import letter, named_symbol, print_order, symbol
@@ -18,6 +18,7 @@ from ..models.model import Model
 from ..output.blocks import Line, Math, setting
 from ..quantities import quantity as find_quantity
 from ..quantities.spellings import spelled
+from .numpy_import import load_numpy
 
 Given = Mapping[str, int | Expr] | None
 Where = Mapping[str, str | Expr] | None
@@ -43,10 +44,7 @@ class OpenModel:
         conventions: Mapping[str, str],
     ) -> OpenModel:
         """Return the model and formulas with unknown sizes. Raises SizeError, OptionError, UnknownNameError."""
-        try:
-            import numpy  # noqa: F401
-        except ImportError:
-            raise OptionError("this needs numpy; run pip install numpy, or pip install symformer[sweep]") from None
+        load_numpy()
         model = composed_model(target)
         names, own = tuple(map(model.size_name, open_sizes)), model.settable
         given = {model.size_name(name): value for name, value in (given or {}).items()}

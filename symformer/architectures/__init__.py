@@ -149,8 +149,7 @@ def architecture(name: str, /, **options: Any) -> Model:
     if not facts:
         return model
     stated = {name: facts[name] for name in ("weights", "rope") if name in facts}
-    config = {"num_hidden_layers": int(model.known[L])} if L in model.known else {}
-    order = base.fields.layer_order({**config, **facts.get("layers", {})})
+    order = base.fields.layer_order_at(model.known, facts.get("layers", {}))
     return replace(model, provenance=replace(model.provenance, layers=order, **stated))
 
 

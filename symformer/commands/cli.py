@@ -27,6 +27,7 @@ COMMANDS = (
         "check",
         "solve",
         "fit",
+        "layout",
         "sweep",
         "sensitivity",
         "catalogue",

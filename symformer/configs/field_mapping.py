@@ -144,8 +144,15 @@ class Fields:
         config = self._filled(config)
         for section, again in self.sections.items():
             config = self._once(config, section, again)
+        return self._order_in(flatten(config, self.sections))
+
+    def layer_order_at(self, numbers: Numbers, stated: Config) -> tuple[Symbol, ...]:
+        """Return the size that counts each layer at given sizes, with some fields of the config; () if not known."""
+        return self._order_in({**self.layers.depth_field(numbers), **stated}) if self.layers else ()
+
+    def _order_in(self, config: Config) -> tuple[Symbol, ...]:
         try:
-            return self.layers.order_in(flatten(config, self.sections))
+            return self.layers.order_in(config) if self.layers else ()
         except ConfigError:  # some kinds of layers are described by several fields
             return ()
 

@@ -157,6 +157,10 @@ class Layers:
         """Return the size that counts each layer, in the order that `write` gives them."""
         return [size for size in self.sizes.values() for _ in range(numbers.get(size, 0))]
 
+    def depth_field(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
+        """Return the field with the number of all layers."""
+        return {self.depth.names[0]: sum(numbers.get(size, 0) for size in self.sizes.values())}
+
     def order_in(self, config: Config) -> tuple[Symbol, ...]:
         """Return the size that counts each layer of a config that can be read, in order; () if it is not known."""
         listed = self.listed(config)

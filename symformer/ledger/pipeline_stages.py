@@ -67,7 +67,7 @@ def layer_counts(ledger: Ledger) -> tuple[Symbol, ...]:
     counts = [kind.count for kind in _divided(root)[0]]
     if odd := [count for count in counts if not isinstance(count, Symbol)]:
         raise RuleError(f"{root.part.title}: pipeline stages do not support a list of {odd[0]} layers")
-    return tuple(cast(list[Symbol], counts))
+    return tuple(counts)
 
 
 def _rebuilt(scope: Scope, which: str) -> Scope:
@@ -80,7 +80,7 @@ def _rebuilt(scope: Scope, which: str) -> Scope:
     layers = [cast(Scope, each) for each in inner]
     if layers[0].loop is None:
         return replace(scope, items=[*start, _rebuilt(layers[0], which), *finish])
-    given, own, first_output = cast(tuple[Tensor, Tensor, Tensor], layers[0].loop)
+    given, own, first_output = layers[0].loop
     last = cast(tuple[Tensor, Tensor, Tensor], layers[-1].loop)[2]
     send = Entry(OperationKind.MOVE, "send", (last,), Tensor("send", last.shape, last, last.grad), function="send")
     if which == "first":

@@ -7,8 +7,8 @@ the same rules to the ledger of a rank as to the ledger of the whole model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self, cast
 
 from sympy import Expr, Integer, Mul, Symbol, ceiling, fraction
@@ -37,7 +37,6 @@ from .facts import (
     Scope,
     Table,
     Tensor,
-    Weight,
 )
 from .layer_kinds import sharing
 from .operations import Operations

@@ -207,9 +207,7 @@ class Model(Immutable, Shown):
         conventions = self._in_own_format(question, spelled(conventions, question.choices))
         self._check_format(question, conventions)
         model = self._with_sizes_for(question, conventions)
-        return question.formula(
-            model.component, model.id, conventions, model.relations, model, free_layers=True
-        )
+        return question.formula(model.component, model.id, conventions, model.relations, model, free_layers=True)
 
     def check_format(self, quantity: str, conventions: Mapping[str, str]) -> None:
         """Raise an error if the model is quantized and a quantity depends on how its weights are stored.

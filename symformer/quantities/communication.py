@@ -138,8 +138,11 @@ class Communication(Quantity):
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions: even sharding, and at least two ranks unless the count is 0 for one."""
         placement, data = Placement.of(conventions), conventions["data"] != "off"
+        if conventions["step"] == "forward" and not DATA[conventions["data"]][0]:
+            data = False  # no weight moves
         if conventions["count"] == "ring":
-            return even_sharing_conditions(ledger, placement, data)
+            moves = data or conventions["step"] == "training"
+            return even_sharing_conditions(ledger, placement, data) if moves else ()
         groups = {each.ranks for _, entry in ledger for each in collectives(entry, conventions)} - {None}
         because = "a single rank moves nothing; remove that option, or choose count=ring, which is 0 in this case"
         others = tuple(AtMost(Integer(2), cast(Expr, ranks), because) for ranks in sorted(groups, key=str))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula, SizeSource
 from ..formulas.ratio import Ratio
+from ..language.errors import RuleError
 from ..language.sizes import Relations, close_relations
 from ..language.symbols import B
 from ..ledger.facts import ONE
@@ -62,8 +63,12 @@ class RatioQuantity(Quantity):
         given: Mapping[str, str],
         relations: Relations,
         source: SizeSource | None = None,
+        *,
+        free_layers: bool = False,
     ) -> Ratio:
         """Return the ratio. Raises OptionError, UnknownNameError, RuleError."""
+        if free_layers:
+            raise RuleError(f"{self.measure.name} of a stage with any number of layers is not supported")
         above = self.numerator_of(part, stem, given, relations, source)
         part = part.for_quantity(self, given)
         below = self.denominator.formula(part, above.id, above.conventions, relations, source)

@@ -63,8 +63,12 @@ class TimeQuantity(Quantity):
         given: Mapping[str, str],
         relations: Relations,
         source: SizeSource | None = None,
+        *,
+        free_layers: bool = False,
     ) -> TimeBound:
         """Return the bound. Raises OptionError, UnknownNameError, RuleError."""
+        if free_layers:
+            raise RuleError(f"{self.measure.name} of a stage with any number of layers is not supported")
         chosen = self.choose(given)
         name = f"{stem}.{self.measure.name}"
         moved, work = (

@@ -1,0 +1,107 @@
+"""``symformer layout``: how devices can divide a model."""
+
+from __future__ import annotations
+
+import click
+
+from . import arguments, completion_values
+from .base_command import Command
+from .terminal import print_result, progress
+
+NONE = 1  # the exit status if no layout fits
+
+
+@click.command("layout", cls=Command)
+@arguments.target
+@click.option(
+    "--gpus", "devices", default="8", show_default=True, metavar="N", help="The devices: 16, a list 8,16, or 1:64."
+)
+@click.option("--memory", metavar="N", help="The memory of one device, such as 80GiB.")
+@click.option(
+    "--gpu",
+    metavar="NAME",
+    shell_complete=completion_values.device,
+    help="The name of the device instead of its memory, such as h100-80gb; see `symformer list --devices`.",
+)
+@click.option("--share", metavar="SHARE", help="The share of the memory that may be used, such as 90%.")
+@click.option("--reserve", metavar="N", help="The amount of that share that stays free, such as 2GiB.")
+@click.option("--train", is_flag=True, help="Divide a training step, with ZeRO stages and recomputation.")
+@click.option(
+    "--micro-batch",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="With --train: the sequences of a micro-batch.",
+)
+@click.option("--even", is_flag=True, help="Leave out stages of different sizes and copies of key/value heads.")
+@click.option(
+    "--by",
+    type=click.Choice(["memory", "sent", "flops"]),
+    default="memory",
+    show_default=True,
+    help="What to sort by: the memory, the bytes sent or the FLOPs of the busiest rank.",
+)
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="The number of layouts to show.")
+@arguments.sets
+@arguments.option
+@arguments.as_json
+def command(
+    target: str,
+    devices: str,
+    memory: str | None,
+    gpu: str | None,
+    share: str | None,
+    reserve: str | None,
+    train: bool,
+    micro_batch: int,
+    even: bool,
+    by: str,
+    limit: int,
+    sets: tuple[str, ...],
+    options: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Show how devices can divide a model: tensor, pipeline, context, expert and data parallelism.
+
+    The degrees multiply to the number of devices. Set B, the sequences on all devices, and C, the tokens in the cache;
+    with --train, S instead of C. Layers that the stages do not divide evenly go to the stages before the last one, as
+    in vLLM. With more tensor-parallel ranks than key/value heads, each rank has a copy of one. If no layout fits, the
+    exit status is 1.
+
+    \b
+    symformer layout llama-3.1-405b --gpus 16 --memory 80GiB --set B=32 --set C=8192
+    symformer layout deepseek-v3 --gpus 8:64:8 --gpu h200-141gb --set B=64 --set C=32768 --by sent
+    symformer layout gpt2-large --gpus 8 --memory 16GB --train --set B=64 --set S=1024 --option implementation=megatron
+    """
+    from ..algebra.layouts import check_conventions, layouts
+    from ..devices import memory_of
+    from ..targets.resolution import pairs, resolve
+
+    if memory is not None and gpu is not None:
+        raise click.UsageError("--memory and --gpu cannot be combined; remove one of the two")
+    capacity = memory_of(gpu) if gpu is not None else memory
+    if capacity is None:
+        raise click.UsageError(
+            "give the memory of one device, as in --memory 80GiB, or its name, as in --gpu h100-80gb"
+        )
+    given = pairs(options)
+    check_conventions(given)
+    model, conventions = resolve(target, given, sets, ["train-memory" if train else "inference-memory"])
+    with progress("groups of layouts") as told:
+        found = layouts(
+            model,
+            devices=devices,
+            memory=capacity,
+            train=train,
+            micro_batch=micro_batch,
+            even=even,
+            by=by,
+            share=share,
+            reserve=reserve,
+            limit=limit,
+            progress=told,
+            sizes=None,
+            **conventions,
+        )
+    print_result(found, as_json)
+    return 0 if found.fitting else NONE
