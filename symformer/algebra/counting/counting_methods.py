@@ -95,14 +95,14 @@ def counting_methods(
         yield from _operations(model, number, "train-flops", 1)
     elif number.unit == "bytes":
         if own := model.provenance.weights:
-            yield from _in_format(model, own, f"the size of the weights as published (weights={own})", ())
+            yield from in_format(model, own, f"the size of the weights as published (weights={own})", ())
         for way in _stored(model, number.active):
             for size, said in BYTES.items():
                 yield _in_bytes(way, size, said)
         yield from _nominal(model, number.active)
         if not number.active:
             for name in sorted(UNUSUAL - {model.provenance.weights}):
-                yield from _in_format(model, name, "the size of the weights", (f"weights={name} ({_library(name)})",))
+                yield from in_format(model, name, "the size of the weights", (f"weights={name} ({_library(name)})",))
     else:
         yield from _stored(model, number.active)
 
@@ -166,7 +166,7 @@ def _in_bytes(way: CountingMethod, size: Fraction, said: str) -> CountingMethod:
     )
 
 
-def _in_format(model: Model, name: str, counts: str, says: tuple[str, ...]) -> Iterator[CountingMethod]:
+def in_format(model: Model, name: str, counts: str, says: tuple[str, ...]) -> Iterator[CountingMethod]:
     """Yield the bytes of the weights in a format; nothing if the format does not support the model."""
     try:
         formula = model.formula("weight-memory", weights=name)
