@@ -210,7 +210,7 @@ class Explanation(Answer):
         plain = self.own_count
         ours = plain.method.formula
         if self.verdict == "convention" and self.match.method.formula.measure.unit == "bytes":
-            ours = self.match.method.formula  # the weights in a format, which are no multiple of the parameters
+            ours = self.match.method.formula  # bytes of a weight format are not a multiple of the parameters
         found: list[BriefBlock] = [
             Paragraph([self.reason]),
             *(Paragraph([f"or {line}"]) for line in self.alternatives),
@@ -259,7 +259,7 @@ def explain(
 def explain(
     target: Model | AnyTarget, number: PrintedNumber | str | int, quantity: str | None = None, **conventions: str
 ) -> Explanation | LogExplanation:
-    """Identify what a published number of a model counts, or what a line of a log of vLLM or llama.cpp states.
+    """Identify what a published number of a model counts, or a line of a log of vLLM or llama.cpp.
 
     The explanation uses the fewest changed conventions that match the number. If none match, it is the nearest count.
 

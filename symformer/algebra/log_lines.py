@@ -177,7 +177,7 @@ class LogExplanation(FormulaAnswer):
 
 
 def explain_log_line(model: Model, line: LogLine, conventions: Mapping[str, str]) -> LogExplanation:
-    """Return what a line says about a model. Raises SymformerError if the line does not determine it."""
+    """Return the meaning of a line for a model. Raises SymformerError if the line does not determine it."""
     if line.kind == "cache tokens":
         return _cache_of_tokens(model, line, conventions)
     if conventions:

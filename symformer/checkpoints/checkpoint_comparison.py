@@ -234,7 +234,7 @@ def compare_checkpoint(model: Model, checkpoint: Checkpoint, weights: str = "") 
 
 
 def _form(model: Model, checkpoint: Checkpoint, weights: str) -> StoredForm:
-    """Return the format that is given, or else that of the checkpoint; its groups are those of the checkpoint."""
+    """Return the given format, or else the format of the checkpoint, with the groups of the checkpoint."""
     if not weights:
         return _own_form(model, checkpoint)
     try:

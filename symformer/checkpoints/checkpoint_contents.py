@@ -22,7 +22,7 @@ MOST = 60  # modules in the table; --json has all
 
 @dataclass(frozen=True)
 class CheckpointContents:
-    """What a checkpoint stores; with the model of the config next to it, if there is one."""
+    """The tensors of a checkpoint, with the model of the config next to it, if there is one."""
 
     checkpoint: Checkpoint
     model: Model | None = None
@@ -50,7 +50,7 @@ class CheckpointContents:
 
     @property
     def extra(self) -> Mapping[str, Sequence[FileTensor]]:
-        """The tensors that are no weights, by their description."""
+        """The tensors other than weights, by their description."""
         kinds = ((extra_kind(tensor.name), tensor) for tensor in self.checkpoint.tensors)
         return _grouped((kind, tensor) for kind, tensor in kinds if kind != UNKNOWN)
 

@@ -136,7 +136,7 @@ def _of_parts(name: str) -> Iterator[str]:
 
 
 # Tensors that are not weights of a model as transformers counts them, by their names, each with its description.
-# Whether the model lacks them is no difference: they are buffers, copies, or values that the runtime computes.
+# They do not make a difference: they are buffers, copies, or values that the runtime computes.
 BUFFERS: Sequence[tuple[str, str]] = (
     (r"(?:^|\.)(?:rotary_emb|rotary_embeddings|rotary_pos_emb|rotary)\.(?:.*)(?:inv_freq|cos_cached|sin_cached)$|"
      r"(?:^|\.)inv_freq$|^rope_(?:freqs|factors_long|factors_short)\.weight$", "rotary frequencies"),

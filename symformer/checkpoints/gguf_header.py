@@ -18,7 +18,7 @@ MAX_HEADER = 256_000_000  # bytes
 MAX_TENSORS, MAX_KEYS, MAX_ITEMS = 1_000_000, 100_000, 20_000_000  # items: of one list, such as the tokens
 MAX_DIMS = 8
 VERSIONS = (2, 3)
-_STRING, _ARRAY = 8, 9  # the types of a value that are no numbers
+_STRING, _ARRAY = 8, 9  # the types of texts and lists
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
 

@@ -194,7 +194,7 @@ def _is_table(name: str) -> bool:
 
 
 def same_shape(theirs: Sequence[int], ours: Sequence[int]) -> bool:
-    """Return whether two shapes have the same dimensions, without those of length 1, in any order."""
+    """Return whether two shapes have the same dimensions in any order, ignoring dimensions of length 1."""
     return sorted(dim for dim in theirs if dim != 1) == sorted(dim for dim in ours if dim != 1)
 
 

@@ -133,7 +133,7 @@ def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tup
 
 
 def _checkpoint(path: str, as_json: bool) -> None:
-    """Print what a checkpoint stores, with the model of the config.json next to it."""
+    """List the tensors of a checkpoint, with the model of the config.json next to it."""
     import os
 
     from ..checkpoints.checkpoint_contents import CheckpointContents
