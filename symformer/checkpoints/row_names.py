@@ -290,11 +290,7 @@ class _GGUFNames:
                 ),
                 row.path,
             )
-            module, suffix = (
-                (path.rpartition(".")[0], path.rpartition(".")[2])
-                if path.endswith((".weight", ".bias"))
-                else (path, "weight")
-            )
+            module, suffix = _module(path)
             for word in _split(module):
                 for start in (prefix, ""):
                     if name := table.get_name(start + word.replace("*", "0")):
@@ -307,6 +303,14 @@ class _GGUFNames:
         place = re.match(r"blk\.(\d+)\.", name)
         stars = name.replace(place[0], "blk.*.", 1) if place else name
         return self.names[stars].replace("*", place[1] if place else "*") if stars in self.names else name
+
+
+def _module(path: str) -> tuple[str, str]:
+    """Return the module of a weight, and the ending of its name in a GGUF file."""
+    for ending in (".weight", ".bias", "_bias"):
+        if path.endswith(ending):
+            return path.removesuffix(ending), ending[1:]
+    return path, "weight"
 
 
 def _split(module: str) -> Iterator[str]:
