@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .algebra.compare import compare
     from .algebra.explain import explain
     from .algebra.fit import fit
+    from .algebra.layouts import layouts
     from .algebra.quantity_ratio import over, ratio
     from .algebra.sensitivity import sensitivity
     from .algebra.solve import solve
@@ -96,6 +97,7 @@ __all__ = [
     "explain",
     "fit",
     "from_config",
+    "layouts",
     "model",
     "options",
     "over",
@@ -153,6 +155,7 @@ _HOMES = {
     "ratio": "algebra.quantity_ratio",
     "sensitivity": "algebra.sensitivity",
     "fit": "algebra.fit",
+    "layouts": "algebra.layouts",
     "solve": "algebra.solve",
     "sweep": "algebra.sweep",
     "trace": "witness",

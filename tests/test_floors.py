@@ -83,7 +83,7 @@ def test_siblings_do_not_import_each_other(home: str) -> None:
         }
         | {"layer_kind_merge", "kernels", "kernels.saves", "rule_sets", "rule_sets.rule_set", "exclusions", "per_token"}
         | {"train_flops", "ratio_quantity"}
-        | {"inference_memory", "prefill_flops", "train_memory", "read_once", "time_quantity"}
+        | {"inference_memory", "prefill_flops", "train_memory", "read_once", "time_quantity", "traffic"}
         | {"utilization", "blockwise", "stored_format", "weight_formats", "weight_formats.gguf", "cache_formats"}
         | {"optimizers"},
         "architectures": {

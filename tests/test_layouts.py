@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 from click.testing import CliRunner
-from transformers import AutoModelForCausalLM, CONFIG_MAPPING
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
 import symformer as sf
 from symformer.algebra.layouts import Layouts, layouts

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..architectures import composed_model
-from ..formulas.compiled_formula import Compiled
 from ..language.errors import OptionError, RuleError, SizeError
 from ..language.frozen import Immutable
 from ..language.notation.text import rounded
@@ -15,6 +14,7 @@ from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
+from .rank_amounts import RankAmounts
 from .result import Answer, Told, ignore_progress
 from .solve import _whole, usable
 
@@ -26,7 +26,6 @@ USUAL = (
 MOST_DEVICES = 4096
 CONTEXT = 8192  # tokens, if no context is given
 LONGEST = 2**40  # the largest context or batch that is tried
-STAGES = ("first", "middle", "last")
 # Conventions and sizes that the table chooses itself, and what to do instead.
 LAYOUT = "fit chooses the layout of the devices itself"
 CHOSEN = {
@@ -38,6 +37,56 @@ CHOSEN_SIZES = {
     "C": "give the context with --context",
     **dict.fromkeys(("N_tp", "N_pp", "N_cp", "N_ep"), LAYOUT),
 }
+
+
+@dataclass(frozen=True)
+class ContextFormula(Immutable):
+    """The longest context in closed form, where every further token of a sequence needs the same bytes.
+
+    The fullest device needs ``fixed + B*(per_sequence + per_token*C)`` bytes for C tokens, a multiple of ``block``, in
+    each of B sequences. With a window, this holds once the window is full.
+
+    Attributes
+    ----------
+    fixed : int
+        The bytes that do not depend on the batch: the weights.
+    per_sequence : int
+        The bytes of a sequence that do not depend on its length: logits, recurrent states and full windows.
+    per_token : int
+        The bytes of a token in the cache.
+    block : int
+        The tokens of a page of the cache.
+
+    """
+
+    fixed: int
+    per_sequence: int
+    per_token: int
+    block: int = 1
+
+    def context(self, room: int, batch: int) -> int:
+        """Return the longest context of a batch.
+
+        Parameters
+        ----------
+        room : int
+            The bytes that can be used.
+        batch : int
+            The number of sequences.
+
+        Returns
+        -------
+        int
+            ``b*floor(floor((room - fixed - B*per_sequence) / (b*per_token)) / B)``.
+
+        Examples
+        --------
+        >>> ContextFormula(fixed=1000, per_sequence=50, per_token=8, block=16).context(room=4000, batch=2)
+        176
+
+        """
+        pages = (room - self.fixed - batch * self.per_sequence) // (self.block * self.per_token)
+        return self.block * (pages // batch)
 
 
 @dataclass(frozen=True)
@@ -66,6 +115,8 @@ class FittingFormat(Immutable):
         Why no longer context is possible although memory remains; empty if memory is the limit.
     refused : str
         Why the format is not supported for the model; then the other fields are 0.
+    formula : ContextFormula | None
+        The closed form of the longest context; None if the format does not fit, or if no such form holds.
 
     """
 
@@ -80,6 +131,7 @@ class FittingFormat(Immutable):
     missing: int = 0
     cap: str = ""
     refused: str = ""
+    formula: ContextFormula | None = None
 
     @property
     def layout(self) -> str:
@@ -130,7 +182,8 @@ class DeviceFit(Answer):
 
     def rank_lines(self) -> list[Line]:
         """Return that bytes are per device, if there are several."""
-        return [["All bytes are of the fullest device."]] if self.devices > 1 else []
+        said = "All bytes are of the fullest device; tp counts tensor-parallel ranks, and pp pipeline stages."
+        return [[said]] if self.devices > 1 else []
 
     def to_json(self) -> dict[str, Any]:
         """Return the data that ``fit --json`` prints."""
@@ -154,6 +207,7 @@ class DeviceFit(Answer):
                     "needed": each.needed,
                     "missing": each.missing,
                     "cap": each.cap or None,
+                    "closed_form": _form_json(each.formula),
                 }
                 for each in self.supported
             ],
@@ -185,7 +239,7 @@ class DeviceFit(Answer):
     def verdict(self) -> str:
         """The first format that fits, or that none does."""
         if self.best is not None:
-            return f"{self.best.weights} fits with {self.best.layout}"
+            return f"{self.best.weights} fits" + (f" with {self.best.layout}" if self.devices > 1 else "")
         nearest = min(self.supported, key=lambda each: each.missing, default=None)
         if nearest is None:
             return "no format is supported for this model"
@@ -193,11 +247,24 @@ class DeviceFit(Answer):
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the devices, a table of the formats, and the formats that are refused."""
-        head: list[Line] = [["weights"], ["layout"], ["weight bytes"], ["left"], ["longest context"], ["largest batch"]]
+        found: list[BriefBlock] = [Heading(1, [f"{self.model.title} ({self.model.target})"])]
+        found += [*self.setup_blocks(), *self.format_blocks()]
+        if self.best is not None and self.best.formula is not None:
+            found.append(Paragraph([self._closed_form(self.best)]))
+        return [*found, Paragraph([self.verdict])]
+
+    def setup_blocks(self) -> list[BriefBlock]:
+        """Return a line for the devices, the batch and the context, the conventions, and what is counted."""
+        return [*map(Paragraph, self._lines())]
+
+    def format_blocks(self) -> list[BriefBlock]:
+        """Return the table of the formats, and a line for each reason why others are refused."""
+        ranks = [["tp"], ["pp"]] if self.devices > 1 else []
+        head: list[Line] = [["weights"], *ranks, ["weight bytes"], ["left"], ["longest context"], ["largest batch"]]
         rows: list[list[Line]] = [
             [
                 [each.weights],
-                [each.layout],
+                *([[f"{each.tensor}"], [f"{each.pipeline}"]] if ranks else []),
                 [f"{each.weight_bytes:,}"],
                 [f"{each.left:,}"],
                 [_context(each)],
@@ -205,13 +272,21 @@ class DeviceFit(Answer):
             ]
             for each in self.supported
         ]
-        found: list[BriefBlock] = [Heading(1, [f"{self.model.title} ({self.model.target})"])]
-        found += map(Paragraph, self._lines())
-        found += [Table(head, rows, "llrrrr")] if rows else []
+        align = "l" + "r" * (len(ranks) + 4)
+        found: list[BriefBlock] = [Table(head, rows, align)] if rows else []
         caps = dict.fromkeys(each.cap for each in self.supported if each.cap)
         found += [Paragraph([f"longer contexts are refused: {cap}"]) for cap in caps]
         found += [Paragraph([f"not supported: {', '.join(names)}: {why}"]) for why, names in self._refusals().items()]
-        return [*found, Paragraph([self.verdict])]
+        return found
+
+    def _closed_form(self, row: FittingFormat) -> str:
+        """Return the longest context of a format as an equation."""
+        form = row.formula
+        if form is None:
+            raise AssertionError("the format has no closed form")
+        pages = f"⌊({self.usable:,} - {form.fixed:,} - {form.per_sequence:,}·B)/{form.block * form.per_token:,}⌋"
+        equal = f"⌊{pages}/B⌋" if form.block == 1 else f"{form.block}·⌊{pages}/B⌋"
+        return f"longest context of {row.weights} for B sequences: C = {equal}"
 
     def _picture(self, by: str) -> Plot:
         from .result_plots.fit_plot import draw
@@ -225,6 +300,11 @@ class DeviceFit(Answer):
 def _bytes(number: int) -> str:
     """Return bytes in GB and GiB."""
     return rounded(number, "bytes") or f"{number:,} bytes"
+
+
+def _form_json(found: ContextFormula | None) -> dict[str, int] | None:
+    names = ("fixed", "per_sequence", "per_token", "block")
+    return None if found is None else {name: getattr(found, name) for name in names}
 
 
 def _context(row: FittingFormat) -> str:
@@ -354,14 +434,31 @@ def _layouts(devices: int) -> Iterable[tuple[int, int]]:
     return ((tensor, devices // tensor) for tensor in range(devices, 0, -1) if devices % tensor == 0)
 
 
+@dataclass(frozen=True)
+class _Ranks:
+    """The bytes of a format on the ranks of one kind of layout: with or without tensor parallelism."""
+
+    weights: RankAmounts
+    total: RankAmounts
+
+    @classmethod
+    def of(cls, model: Model, name: str, tensor: bool, conventions: Mapping[str, str]) -> _Ranks:
+        placed = {"weights": name, **({"tensor": "on"} if tensor else {})}
+        total = {**conventions, **placed}
+        return cls(RankAmounts(model, "weight-memory", placed), RankAmounts(model, "inference-memory", total))
+
+
 def _fitting(
     model: Model, name: str, devices: int, room: int, batch: int, context: int, conventions: Mapping[str, str]
 ) -> FittingFormat:
-    """Return the row of a format, with the first layout that the model supports."""
+    """Return the row of a format, with the first layout that fits, or else the one that lacks the fewest bytes."""
     reasons: dict[str, str] = {}
+    kinds = {tensor: _Ranks.of(model, name, tensor, conventions) for tensor in (False, True)}
+    needed: dict[tuple[int, int], int] = {}
     for tensor, pipeline in _layouts(devices):
+        sizes = {"N_tp": tensor, "B": batch, "C": context}
         try:
-            return _row(model, name, (tensor, pipeline), room, batch, context, conventions)
+            needed[tensor, pipeline] = kinds[tensor > 1].total.of(pipeline, sizes)
         except (SizeError, RuleError) as error:
             reasons.setdefault(str(error), f"tp {tensor}, pp {pipeline}")
             missing = model.formula("inference-memory").dependencies - model.known.keys()
@@ -369,55 +466,59 @@ def _fitting(
                 raise SizeError(
                     f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset"
                 ) from None
+    if needed:
+        least = min(needed, key=lambda layout: needed[layout])
+        tensor, pipeline = next((layout for layout, size in needed.items() if size <= room), least)
+        ranks, block = kinds[tensor > 1], int(conventions.get("block", "1"))
+        return _row(name, ranks, (tensor, pipeline), needed[tensor, pipeline], room, batch, context, block)
     if len(reasons) == 1:
         return FittingFormat(name, refused=next(iter(reasons)))
     return FittingFormat(name, refused="; ".join(f"{layout}: {reason}" for reason, layout in reasons.items()))
 
 
 def _row(
-    model: Model,
-    name: str,
-    layout: tuple[int, int],
-    room: int,
-    batch: int,
-    context: int,
-    conventions: Mapping[str, str],
+    name: str, ranks: _Ranks, layout: tuple[int, int], needed: int, room: int, batch: int, context: int, block: int
 ) -> FittingFormat:
     tensor, pipeline = layout
-    ranks = {"tensor": "on"} if tensor > 1 else {}
-    stages = [{"pipeline": stage} for stage in STAGES if stage != "middle" or pipeline > 2] if pipeline > 1 else [{}]
-    numbers = {**({"N_tp": tensor} if tensor > 1 else {}), **({"N_pp": pipeline} if pipeline > 1 else {})}
+    stored = ranks.weights.of(pipeline, {"N_tp": tensor})
 
-    def largest(quantity: str, given: Mapping[str, str]) -> Callable[..., int]:
-        every = [_compiled(model, quantity, {**given, "weights": name, **ranks, **stage}) for stage in stages]
-        return lambda **sizes: max(each(**{k: v for k, v in {**sizes, **numbers}.items() if k in each.accepted_sizes})
-                                   for each in every)  # fmt: skip
-
-    stored = largest("weight-memory", {})()
-    total = largest("inference-memory", conventions)
+    def total(sequences: int, tokens: int) -> int:
+        return ranks.total.of(pipeline, {"N_tp": tensor, "B": sequences, "C": tokens})
 
     def fits(sequences: int, tokens: int) -> bool:
         try:
-            return total(B=sequences, C=tokens) <= room
+            return total(sequences, tokens) <= room
         except SizeError:  # too few tokens for a group of compressed keys, or more than the model has positions
             return tokens < context
 
-    needed = total(B=batch, C=context)
     longest = _most(lambda tokens: fits(batch, tokens))
     cap = ""
     if longest:
         try:
-            total(B=batch, C=longest + 1)
+            total(batch, longest + 1)
         except SizeError as error:
             longest, cap = (longest, str(error)) if longest >= context else (0, "")
     most = _most(lambda sequences: fits(sequences, context)) or 0
-    return FittingFormat(
+    row = FittingFormat(
         name, tensor, pipeline, stored, room - stored, longest, most, needed, max(0, needed - room), cap
     )
+    if not longest or cap or needed > room:
+        return row
+    return replace(row, formula=_context_formula(total, room, batch, longest, block))
 
 
-def _compiled(model: Model, quantity: str, conventions: Mapping[str, str]) -> Compiled:
-    return model.formula(quantity, **conventions).compile()
+def _context_formula(
+    total: Callable[[int, int], int], room: int, batch: int, longest: int, block: int
+) -> ContextFormula | None:
+    """Return the closed form around the longest context, or None if it does not give that context."""
+    end = max(longest // block, 1) * block
+    before, here, more = total(batch, max(end - block, 1)), total(batch, end), total(batch + 1, end)
+    per_token, odd = divmod(here - before, batch * block)
+    if odd or per_token <= 0:
+        return None
+    per_sequence = more - here - per_token * end
+    found = ContextFormula(here - batch * (more - here), per_sequence, per_token, block)
+    return found if found.context(room, batch) == longest else None
 
 
 def _most(fits: Callable[[int], bool]) -> int | None:

@@ -337,7 +337,8 @@ def layouts(
         numbers = Axis.of(str(N_dev), devices).values
     except SizeError:
         raise OptionError(
-            f"devices={devices} is not supported; give a number such as 16, a list such as 8,16, or a range such as 1:64"
+            f"devices={devices} is not supported; give a number such as 16, a list such as 8,16, or a range such as "
+            "1:64"
         ) from None
     model = composed_model(target).set(sizes or {})
     for size in model.known:

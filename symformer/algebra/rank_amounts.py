@@ -11,7 +11,7 @@ from typing import Any
 from sympy import Symbol
 
 from ..formulas.compiled_formula import Compiled
-from ..language.errors import RuleError
+from ..language.errors import RuleError, SizeError
 from ..language.symbols import G, G_global, L
 from ..ledger.pipeline_stages import layer_counts
 from ..models.layer_order import layer_order
@@ -159,6 +159,23 @@ class RankAmounts:
         """
         return self._evaluated(self._whole, sizes)
 
+    def of(self, stages: int, sizes: Mapping[str, int]) -> int:
+        """Return the amount on the busiest rank of one layout. Raises RuleError and SizeError, also for conditions."""
+        if stages == 1:
+            known, possible = self._complete(self._whole, sizes)
+            if not possible:
+                raise SizeError(f"N_tp={sizes['N_tp']} neither divides the key/value heads nor is a multiple of them")
+            return int(self._whole(**known))
+        found = self.stages(sizes)
+        if not found.holds:
+            counts = dict.fromkeys(layer_counts(self.model.ledger), 1)
+            for position in POSITIONS:
+                compiled = self._stage(position)
+                known, _ = self._complete(compiled, {**sizes, **self._depths(counts), **_in_flight(position, 1)})
+                compiled(**known)  # raises SizeError
+            raise SizeError(f"N_tp={sizes['N_tp']} neither divides the key/value heads nor is a multiple of them")
+        return int(found.fullest(stages))
+
     def stages(self, sizes: Mapping[str, Number]) -> StageAmounts:
         """Return the amounts of pipeline stages. Raises RuleError and SizeError as ``whole`` does."""
         once, again = {}, {}
@@ -190,19 +207,24 @@ class RankAmounts:
         return {**{str(kind): count for kind, count in layers.items()}, str(L): sum(layers.values())}
 
     def _evaluated(self, compiled: Compiled, sizes: Mapping[str, Number]) -> Masked:
-        """Return the values, with a key/value head on every rank if there are more ranks than heads."""
+        known, possible = self._complete(compiled, sizes)
+        value, holds = compiled.evaluate_with_mask(**known)
+        return value, holds & possible
+
+    def _complete(self, compiled: Compiled, sizes: Mapping[str, Number]) -> tuple[dict[str, Number], Any]:
+        """Return the sizes that a formula accepts, with a key/value head on every rank, and whether that is possible.
+
+        With more ranks than heads, each head has copies on some ranks.
+        """
         tensor = sizes.get("N_tp", 1)
         sizes = dict(sizes)
         possible: Any = True
         for heads in REPLICATED:
             own = self.model.known.get(heads)
-            if own is None or str(heads) not in compiled.accepted_sizes:
-                continue
-            sizes[str(heads)] = self.larger(own + 0 * tensor, tensor)
-            possible = possible & ((tensor % own == 0) | (own % tensor == 0))
-        known = {name: number for name, number in sizes.items() if name in compiled.accepted_sizes}
-        value, holds = compiled.evaluate_with_mask(**known)
-        return value, holds & possible
+            if own is not None and str(heads) in compiled.accepted_sizes:
+                sizes[str(heads)] = self.larger(own + 0 * tensor, tensor)
+                possible = possible & ((tensor % own == 0) | (own % tensor == 0))
+        return {name: number for name, number in sizes.items() if name in compiled.accepted_sizes}, possible
 
     @cached_property
     def _order(self) -> tuple[Symbol, ...]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from . import arguments, completion_values, plot_output
+from . import arguments, completion_values, document_output, plot_output
 from .base_command import Command
 from .terminal import print_result, progress
 
+DOCUMENTS = (".html", ".md", ".tex", ".typ")
 NONE = 1  # the exit status if no format fits
 
 
@@ -32,7 +35,13 @@ NONE = 1  # the exit status if no format fits
 @click.option("--weights", multiple=True, metavar="FORMAT", help="A weight format, such as awq; repeatable.")
 @arguments.sets
 @arguments.option
-@plot_output.output
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    shell_complete=completion_values.file,
+    help=f"Plot the result: {plot_output.NAMES}; or write a document: FILE.html, .md, .tex or .typ.",
+)
 @arguments.as_json
 def command(
     target: str,
@@ -62,9 +71,16 @@ def command(
     """
     from ..algebra.fit import check_conventions, fit
     from ..devices import memory_of
+    from ..documents.formats import FORMATS
+    from ..output.files import check_output
     from ..targets.resolution import pairs, resolve
 
-    plot_output.check(output, as_json)
+    if output is not None and Path(output).suffix.lower() in DOCUMENTS:
+        if as_json:
+            raise click.UsageError("--json prints numbers and -o writes a document; remove one of the two")
+        check_output(output, "a document", FORMATS)
+    else:
+        plot_output.check(output, as_json)
     if memory is not None and gpu is not None:
         raise click.UsageError("--memory and --gpu cannot be combined; remove one of the two")
     capacity = memory_of(gpu) if gpu is not None else memory
@@ -90,7 +106,14 @@ def command(
             progress=told,
             **conventions,
         )
-    if output is not None:
+    if output is not None and Path(output).suffix.lower() in DOCUMENTS:
+        from .. import __version__
+        from ..documents.fit_document import document
+        from ..documents.formats import render
+
+        content = render(document(found, __version__), Path(output).suffix.lower().removeprefix("."))
+        document_output.put(output, content)
+    elif output is not None:
         plot_output.put(output, found.plot)
     else:
         print_result(found, as_json)

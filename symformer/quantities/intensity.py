@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sympy import Symbol
+
 from ..formulas.account import Measure, Term
 from ..ledger.facts import Entry
 from .cache_rules import DTYPE, one_token
 from .contractions import ATTENTION, LOGITS, forward, rules
-from .quantity import Convention, Conventions, Quantity
+from .quantity import Convention, Conventions, Countable
 from .ratio_quantity import RatioQuantity
+from .stored_format import WEIGHTS
+from .traffic import WEIGHT_FORMAT, Traffic
 from .traffic_rules import ENCODER, KERNELS, PHASE, RULES
 
 
@@ -23,9 +30,10 @@ CONVENTIONS = {
     "attention": ATTENTION,
     "logits": LOGITS,
     "dtype": Convention(DTYPE),
+    WEIGHTS: WEIGHT_FORMAT,
 }
 FLOPS = Measure("flops", "FLOPs", "F", "FLOPs")
-BYTES = Quantity(
+BYTES = Traffic(
     Measure("traffic", "bytes of memory traffic", "Q", "bytes"),
     "The bytes that the operations of the run read and write, every tensor and weight once per operation.",
     RULES,
@@ -34,7 +42,24 @@ BYTES = Quantity(
 )
 
 
-QUANTITY = RatioQuantity(
+@dataclass(frozen=True)
+class Intensity(RatioQuantity):
+    """The ratio, whose denominator depends on the format of the weights."""
+
+    def takes_own_format(self, part: Countable) -> bool:
+        """Return whether the weights count in the format in which the model is published, unless one is given."""
+        return BYTES.takes_own_format(part)
+
+    def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
+        """Return the elements per group, if the format has groups."""
+        return BYTES.default_sizes(conventions)
+
+    def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
+        """Return why the format of the weights affects the answer; "" if it is given."""
+        return BYTES.format_dependence(part, given)
+
+
+QUANTITY = Intensity(
     Measure("intensity", "arithmetic intensity", "I", "FLOPs/byte"),
     "The FLOPs of one inference run divided by the bytes that its operations read and write; Williams et al. 2009 "
     "[williams2009]. FLOPs are those of contractions only, at 2 per multiply-add. Each operation reads or writes each "

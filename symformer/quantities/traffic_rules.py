@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from sympy import Expr, Integer
 
@@ -39,6 +40,7 @@ from .elementwise import at_last_position
 from .quantity import Convention, Conventions, Rule, counts_nothing, refuse, refuse_observed, rows
 
 LONG = Integer(8)  # bytes of an index
+OF_RUN = "dtype"  # the format of weights in the dtype of the run
 Shape = tuple[Expr, ...]
 
 
@@ -54,11 +56,24 @@ def lookup(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
         raise RuleError(f"{entry.path}: phase=decode does not support a table of distances; choose phase=prefill")
     index, rows = _run(entry, entry.inputs[0], conventions), _run(entry, entry.output, conventions)
     size = SIZES[conventions["dtype"]]
+    read = () if in_format(conventions) else (Term(f"{entry.path} (rows)", (*rows, size)),)
     return (
         Term(f"{entry.path} (indices)", (*index, LONG)),
-        Term(f"{entry.path} (rows)", (*rows, size)),
+        *read,
         Term(f"{entry.path} (output)", (*rows, size)),
     )
+
+
+def rows_read(entry: Entry, stored: Iterable[Term], conventions: Conventions) -> tuple[Term, ...]:
+    """Return the bytes of the rows that a lookup reads from a table that is stored in a format."""
+    table = (*entry.weights, *entry.shared)[0]
+    *rows, _ = _run(entry, entry.output, conventions)
+    return tuple(replace(term, factors=(*term.factors, *rows, 1 / table.shape[0])) for term in stored)
+
+
+def in_format(conventions: Conventions) -> bool:
+    """Return whether the weights are read in a format of their own instead of the dtype of the run."""
+    return conventions.get("weights", OF_RUN) != OF_RUN
 
 
 def linear(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
@@ -172,7 +187,8 @@ def _terms(
     size = SIZES[conventions["dtype"]]
     terms = [Term(f"{entry.path} ({name})", (*shape, size)) for name, shape in reads]
     stored = {weight.path.rpartition(".")[2]: weight.shape for weight in (*entry.weights, *entry.shared)}
-    terms += [Term(f"{entry.path} ({name})", (*shape, size)) for name, shape in stored.items()]
+    if not in_format(conventions):  # else the quantity adds the weights as they are stored
+        terms += [Term(f"{entry.path} ({name})", (*shape, size)) for name, shape in stored.items()]
     if writes is not None:
         terms.append(Term(f"{entry.path} (output)", (*writes, size)))
     return tuple(terms)
