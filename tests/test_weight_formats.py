@@ -190,8 +190,8 @@ def test_gguf_mixtures_have_the_sizes_of_published_files(name: str) -> None:
     assert of_file(facts).formula("weight-memory", weights=f"gguf:{kind}").value() == each["value"] - header
 
 
-# Published files of models with one matrix for queries, keys and values, or with experts, and their headers. Those of
-# bartowski's phi-4 have the same header, as 100,352 tokens take 35 bytes each.
+# Published files of models with one matrix for queries, keys and values, or with experts, and their headers. All
+# files of bartowski's phi-4 have the same header: 35 bytes for each of 100,352 tokens.
 FUSED = {
     ("phi-3-mini-4k", "q4_k_m"): (2_393_231_072, 737_504),  # microsoft/Phi-3-mini-4k-instruct-gguf
     ("phi-4", "q3_k_m"): (7_363_269_056, 3_555_776),  # bartowski/phi-4-GGUF

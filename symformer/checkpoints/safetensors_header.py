@@ -26,7 +26,7 @@ def read_safetensors(path: str, size: int) -> Header:
     length = _length(path, size)
     try:
         with safe_open(path, framework="numpy") as file:
-            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
             found = [(name, str(each.get_dtype()), tuple(each.get_shape())) for name, each in slices.items()]
             metadata = dict(file.metadata() or {})
     except ImportError:

@@ -95,7 +95,7 @@ def _computing(component: Architecture) -> tuple[frozenset[str], frozenset[str]]
     """Return two sets of paths, with stars: of all modules that compute something, and of those that do so themselves.
 
     The first has every compared operation and the module that it is directly in. The second has only the modules around
-    operations that are no modules themselves, such as the scores of attention.
+    operations outside modules, such as the scores of attention.
     """
     around: dict[str, str] = {}
     own = set()
