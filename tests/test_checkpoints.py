@@ -602,3 +602,29 @@ def test_options_that_do_not_apply_to_a_checkpoint(tmp_path: Path) -> None:
         ["show", str(path), "-q", "flops"],
     ):
         assert run(*command).exit_code == REFUSED
+
+
+def test_files_of_mlx(tmp_path: Path) -> None:
+    """mlx-community/Llama-3.2-1B-Instruct-4bit has 695,283,921 bytes, of which 41,169 are the header."""
+    tensors: dict[str, tuple[str, tuple[int, ...], int]] = {"model.norm.weight": ("BF16", (2_048,), 4_096)}
+
+    def packed(module: str, rows: int, cols: int) -> None:
+        tensors[f"{module}.weight"] = ("U32", (rows, cols // 8), rows * cols // 2)
+        for name in ("scales", "biases"):
+            tensors[f"{module}.{name}"] = ("BF16", (rows, cols // 64), rows * cols // 32)
+
+    packed("model.embed_tokens", 128_256, 2_048)
+    for layer in range(16):
+        before = f"model.layers.{layer}"
+        for name in ("input_layernorm", "post_attention_layernorm"):
+            tensors[f"{before}.{name}.weight"] = ("BF16", (2_048,), 4_096)
+        for name, rows in (("q_proj", 2_048), ("k_proj", 512), ("v_proj", 512), ("o_proj", 2_048)):
+            packed(f"{before}.self_attn.{name}", rows, 2_048)
+        packed(f"{before}.mlp.gate_proj", 8_192, 2_048)
+        packed(f"{before}.mlp.up_proj", 8_192, 2_048)
+        packed(f"{before}.mlp.down_proj", 2_048, 8_192)
+    found = compared("llama-3.2-1b", sparse(tmp_path / "model.safetensors", tensors))
+    assert found.differences == ()
+    assert (found.form.weights, found.form.group) == ("mlx-4", 64)
+    assert found.checkpoint.tensor_bytes == found.weight_memory == 695_283_921 - 41_169
+    assert "weights=mlx-4 (MLX) and a header of 41,169 bytes" in sf.explain("llama-3.2-1b", "695283921").reason

@@ -246,7 +246,7 @@ def _form(model: Model, checkpoint: Checkpoint, weights: str) -> StoredForm:
 
 def _own_form(model: Model, checkpoint: Checkpoint) -> StoredForm:
     """Return the format of a checkpoint, some of which depend on the widths of the model."""
-    if any(tensor.name.endswith(".weight_packed") and tensor.type == "I32" for tensor in checkpoint.tensors):
+    if any(tensor.name.endswith((".weight_packed", ".biases")) for tensor in checkpoint.tensors):
         rows = model_rows(model, model.formula("weight-memory", weights="bf16"))
         found = assign(model, rows, checkpoint.tensors)
         pairs = [

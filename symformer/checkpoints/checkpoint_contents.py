@@ -16,7 +16,6 @@ from .checkpoint import Checkpoint, FileTensor
 from .checkpoint_names import UNKNOWN, extra_kind, weight_and_part
 from .stored_form import StoredForm, stored_form
 
-GIB, GB = 2**30, 10**9
 MOST = 60  # modules in the table; --json has all
 
 
@@ -98,10 +97,10 @@ class CheckpointContents:
         files = "1 file" if len(checkpoint.files) == 1 else f"{len(checkpoint.files):,} files"
         size = checkpoint.tensor_bytes
         lines = [
-            f"{checkpoint.path}: {checkpoint.format}, {files}, {number(len(checkpoint.tensors))} tensors, "
+            f"{checkpoint.path}: {checkpoint.format}, {files}, {_counted(checkpoint.tensors)}, "
             f"{number(self.elements)} {'elements' if self.is_packed else 'parameters'}",
-            f"tensors: {number(size)} bytes ({size / GB:.2f} GB, {size / GIB:.2f} GiB); headers: "
-            f"{number(checkpoint.header_bytes)} bytes; files: {number(checkpoint.file_bytes)} bytes",
+            f"tensors: {_bytes(size)}; headers: {number(checkpoint.header_bytes)} bytes; files: "
+            f"{number(checkpoint.file_bytes)} bytes",
         ]
         if form is not None:
             group = f" with groups of {form.group} elements" if form.group else ""
@@ -120,9 +119,19 @@ class CheckpointContents:
         if (more := len(self.by_module) - len(modules)) > 0:
             found.append(Paragraph([f"and {more:,} more modules; --json lists all"]))
         for kind, tensors in self.extra.items():
-            count = "1 tensor" if len(tensors) == 1 else f"{len(tensors):,} tensors"
-            found.append(Paragraph([f"{kind}: {count}, {number(sum(each.bytes for each in tensors))} bytes"]))
+            size = sum(each.bytes for each in tensors)
+            found.append(Paragraph([f"{kind}: {_counted(tensors)}, {number(size)} bytes"]))
         return found
+
+
+def _counted(tensors: Sequence[FileTensor]) -> str:
+    return "1 tensor" if len(tensors) == 1 else f"{len(tensors):,} tensors"
+
+
+def _bytes(size: int) -> str:
+    """Return bytes, also in GB and GiB, or in MB and MiB if they are few."""
+    units = ("GB", 10**9, "GiB", 2**30) if size >= 10**9 else ("MB", 10**6, "MiB", 2**20)
+    return f"{number(size)} bytes ({size / units[1]:.2f} {units[0]}, {size / units[3]:.2f} {units[2]})"
 
 
 def module_of(name: str) -> str:

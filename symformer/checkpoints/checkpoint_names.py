@@ -180,6 +180,7 @@ COMPANIONS: Sequence[tuple[str, str, str]] = (
     (".qzeros", ".weight", "zero points"),
     (".scales", ".weight", "scales"),
     (".g_idx", ".weight", "group indices"),
+    (".biases", ".weight", "biases"),
     (".weight_packed", ".weight", "codes"),
     (".weight_scale", ".weight", "scales"),
     (".weight_zero_point", ".weight", "zero points"),

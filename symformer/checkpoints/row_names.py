@@ -167,10 +167,11 @@ class _Rows:
         kind = extra_kind(tensor.name)
         if kind != UNKNOWN:
             return kind
-        if any(same_shape(tensor.shape, table) for table in self.tables) and _is_table(weight):
-            return COPIES
         inside = _NUMBERED.search(tensor.name)
-        return MORE_LAYERS if inside and int(inside[1]) in self.predicting else UNKNOWN
+        if inside and int(inside[1]) in self.predicting:
+            return MORE_LAYERS
+        is_copy = any(same_shape(tensor.shape, table) for table in self.tables) and _is_table(weight)
+        return COPIES if is_copy else UNKNOWN
 
     def _is_further(self, before: str, number: str) -> bool:
         """Return whether a layer has a higher number than the model has layers."""

@@ -148,7 +148,7 @@ _ENDINGS = {
 
 
 def packed_form(checkpoint: Checkpoint, widths: dict[str, int]) -> StoredForm | None:
-    """Return the format of compressed-tensors' packed integers.
+    """Return the format of packed integers whose number of bits follows from the width of the matrix.
 
     Parameters
     ----------
@@ -160,14 +160,14 @@ def packed_form(checkpoint: Checkpoint, widths: dict[str, int]) -> StoredForm | 
     """
     shapes = {tensor.name: tensor for tensor in checkpoint.tensors}
     for name, codes in shapes.items():
-        scales = shapes.get(f"{name.removesuffix('_packed')}_scale")
-        if not name.endswith(".weight_packed") or scales is None or name not in widths or not scales.shape[-1]:
+        if name not in widths or not codes.shape:
             continue
-        bits = 32 * codes.shape[-1] // widths[name]
-        zeros = f"{name.removesuffix('_packed')}_zero_point" in shapes
-        return StoredForm(
-            f"w{bits}a16{'-asym' if zeros else ''}",
-            widths[name] // scales.shape[-1],
-            "its tensors weight_packed, weight_scale and weight_shape",
-        )
+        bits, base = 32 * codes.shape[-1] // widths[name], name.removesuffix("_packed").removesuffix(".weight")
+        if name.endswith(".weight_packed") and codes.type == "I32" and (scales := shapes.get(f"{base}.weight_scale")):
+            zeros = "-asym" if f"{base}.weight_zero_point" in shapes else ""
+            reason = "its tensors weight_packed, weight_scale and weight_shape"
+            return StoredForm(f"w{bits}a16{zeros}", widths[name] // max(scales.shape[-1], 1), reason)
+        if codes.type == "U32" and f"{base}.biases" in shapes and (scales := shapes.get(f"{base}.scales")):
+            reason = "its tensors scales and biases, of MLX"
+            return StoredForm(f"mlx-{bits}", widths[name] // max(scales.shape[-1], 1), reason)
     return None

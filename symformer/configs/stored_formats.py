@@ -74,6 +74,22 @@ def _unsupported(scheme: Config, field: str, default: Any = None, within: str = 
     return UnsupportedFormatError(f"{within}{field} is {format_value(scheme.get(field, default))}")
 
 
+def mlx_format(scheme: Config) -> tuple[str, int]:
+    """Return the format of MLX that the field ``quantization`` states; ("", 0) if it is another one.
+
+    Examples
+    --------
+    >>> mlx_format({"group_size": 64, "bits": 4}), mlx_format({"group_size": 64, "bits": 4, "lm_head": False})
+    (('mlx-4', 64), ('', 0))
+
+    """
+    bits, group = scheme.get("bits"), scheme.get("group_size")
+    usual = type(bits) is int and bits in (2, 3, 4, 5, 6, 8) and type(group) is int and group in (32, 64, 128)
+    # other fields are the names of layers with a format of their own
+    alone = scheme.keys() <= {"bits", "group_size", "mode"} and scheme.get("mode", "affine") == "affine"
+    return (f"mlx-{bits}", int(group)) if usual and alone and isinstance(group, int) else ("", 0)
+
+
 def _require(holds: object, scheme: Config, field: str, default: Any = None, within: str = "") -> None:
     """Raise UnsupportedFormatError unless a condition on a field holds."""
     if not holds:

@@ -23,6 +23,7 @@ from .counting_variants import CountingVariant
 PER_TOKEN = (20, 65)
 # Bytes of a header for each tensor: its name, type, shape and place.
 PER_TENSOR = (60, 220)
+PARTS = 4  # the most tensors in which a format keeps a matrix: codes, scales, zero points and group indices
 MOST = 5  # formats that explain a size; more identify none
 NEAR, CHANCE = Fraction(1, 10), Fraction(1, 20)  # as in explanations by several changed conventions
 MEANING = "the names, types and shapes of the tensors; in a GGUF file also the tokenizer"
@@ -50,22 +51,26 @@ def file_sizes(
         At most ``MOST``; none if more fit, because then the size identifies none of them.
 
     """
+    formats = [way for way in found if any(said.startswith("weights=") for said in way.says)]
+    is_gguf = [any(said.startswith(f"weights={PREFIX}") for said in way.says) for way in formats]
+    narrow = [*_plain(model), *(way for way, wide in zip(formats, is_gguf, strict=True) if not wide)]
+    wide = [way for way, wide in zip(formats, is_gguf, strict=True) if wide]
     tensors, tokens = _tensors(model), model.known.get(V, 0)
     fitting: dict[int, CountingVariant] = {}  # the first count with each value
-    widths: dict[Fraction, int] = {}  # the number of sizes that each value near this one explains
-    gguf = [way for way in found if any(PREFIX in said for said in way.says)]
-    for way in (*_plain(model), *gguf):
-        is_gguf = bool(way.says)
-        least, most = (tensors * each + is_gguf * tokens * by for each, by in zip(PER_TENSOR, PER_TOKEN, strict=True))
-        header = asked.value - way.value
-        if abs(header) <= NEAR * asked.value:
-            widths[way.value] = most - least
-        if header.denominator == 1 and least <= header <= most:
-            fitting.setdefault(int(header), _with_header(way, int(header)))
-    by_chance = sum(widths.values()) / (2 * NEAR * asked.value)
-    if len(fitting) > MOST or (by_chance > CHANCE and not is_file):
-        return []
-    return [fitting[header] for header in sorted(fitting)]
+    by_chance = Fraction(0)  # the expected number of matches of a random number near this one
+    # The headers of safetensors files are short, so a match by chance is unlikely; GGUF headers contain the tokenizer.
+    for ways, each_token in ((narrow, (0, 0)), (wide, PER_TOKEN)):
+        least, most = (tensors * each + tokens * by for each, by in zip(PER_TENSOR, each_token, strict=True))
+        most += tensors * PER_TENSOR[1] * (PARTS - 1) * (ways is narrow)
+        near = {way.value for way in ways if abs(asked.value - way.value) <= NEAR * asked.value}
+        by_chance += len(near) * (most - least) / (2 * NEAR * asked.value)
+        if by_chance > CHANCE and not is_file:
+            break
+        for way in ways:
+            header = asked.value - way.value
+            if header.denominator == 1 and least <= header <= most:
+                fitting.setdefault(int(header), _with_header(way, int(header)))
+    return [fitting[header] for header in sorted(fitting)] if len(fitting) <= MOST else []
 
 
 def _plain(model: Model) -> Iterator[CountingMethod]:
