@@ -92,6 +92,21 @@ def test_shards_and_their_index(tmp_path: Path) -> None:
     assert shown["model"]["params"] == sum(each.numel() for each in small("mixtral").parameters())
 
 
+def test_a_folder_is_a_model_and_names_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small("llama").save_pretrained(tmp_path)
+    lines = run("show", str(tmp_path)).stdout
+    assert "Llama" in lines.splitlines()[0]
+    assert f"symformer show {tmp_path}/model.safetensors lists" in " ".join(lines.split())
+    small("llama").save_pretrained(tmp_path / "gpt2")
+    monkeypatch.chdir(tmp_path)
+    assert "lists the tensors" not in run("show", "gpt2").stdout  # the preset, and not the folder
+    (tmp_path / "config.json").unlink()
+    shown = json.loads(run("show", str(tmp_path), "--json").stdout)  # without a config, the tensors
+    assert (shown["weights"], shown["model"]) == ("fp32", None)
+    assert shown["parameters"] == sum(each.numel() for each in small("llama").parameters())
+    assert sum(each["bytes"] for each in shown["modules"]) == shown["tensor_bytes"]
+
+
 def changed(path: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> Path:
     """Write a copy of a safetensors file with changed tensors."""
     stored = load_file(path)

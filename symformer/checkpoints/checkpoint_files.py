@@ -37,6 +37,14 @@ def is_checkpoint(path: str) -> bool:
     return "config.json" not in names and any(name.endswith((SAFETENSORS, GGUF, INDEX, *OTHERS)) for name in names)
 
 
+def checkpoint_in(folder: str) -> str:
+    """Return the path of the checkpoint in a folder, without reading it; "" if there is none or there are several."""
+    try:
+        return os.path.join(folder, _file_in(folder)) if os.path.isdir(folder) else ""
+    except (OSError, ValueError, CheckpointError):
+        return ""
+
+
 def open_checkpoint(path: str) -> Checkpoint:
     """Return the contents of a checkpoint, from the headers of its files.
 

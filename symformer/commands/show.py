@@ -61,9 +61,10 @@ def command(
     `symformer --help` lists the forms of a TARGET. For the path of a checkpoint (a .safetensors or .gguf file, an
     index.json, or a folder without a config.json), list the tensors that it stores.
     """
-    from ..checkpoints.checkpoint_files import is_checkpoint
+    from ..checkpoints.checkpoint_files import checkpoint_in, is_checkpoint
     from ..formulas import ranks
-    from ..output.blocks import plain
+    from ..language.target import TargetKind, parse
+    from ..output.blocks import Code, plain
     from ..views.device_bounds import bound_json, bound_lines, price, price_per_million
     from ..views.equations import equation
     from ..views.formula_blocks import formula_blocks
@@ -113,6 +114,8 @@ def command(
         print_json({**facts, "provenance": provenance_json(model, whole)})
         return
     lines = [*bound_lines(model, formula, cost), *([rates.line(formula)] if rates is not None else [])]
+    if parse(target).kind is TargetKind.CONFIG and (stored := checkpoint_in(target)):
+        lines.append([Code(f"symformer show {stored}"), " lists the tensors that are stored in the folder"])
     print_blocks(formula_blocks(model, whole, formula, lines))
 
 
