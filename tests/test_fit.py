@@ -240,3 +240,20 @@ def test_a_document_has_the_table_and_the_closed_form(tmp_path: Path, name: str)
     text = path.read_text("utf-8")
     for said in ("74,072", "16,060,522,496", "exact by layout"):
         assert said in text.replace("{,}", ",")
+
+
+def test_a_context_beyond_the_positions_of_a_config_is_capped(tmp_path: Path) -> None:
+    config = {
+        **{"model_type": "llama", "vocab_size": 640, "hidden_size": 256, "intermediate_size": 384},
+        **{"num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 4096},
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    status, text, _ = run("fit", str(path), "--memory", "1GB", "--weights", "bf16")
+    assert status == 0
+    assert "batch 1, context 4,095 tokens, because the model has no positions for 8,192" in text
+    assert "limited by the model: its config has 4,096 positions (max_position_embeddings)" in text
+    (row,) = sf.fit(config, memory="1GB", weights="bf16", context=100).formats
+    assert row.context == 4095
+    assert row.formula is not None
+    assert row.formula.context(10**9, 1) > 4096

@@ -275,7 +275,7 @@ class DeviceFit(Answer):
         align = "l" + "r" * (len(ranks) + 4)
         found: list[BriefBlock] = [Table(head, rows, align)] if rows else []
         caps = dict.fromkeys(each.cap for each in self.supported if each.cap)
-        found += [Paragraph([f"longer contexts are refused: {cap}"]) for cap in caps]
+        found += [Paragraph([f"the longest context is limited by the model: {cap}"]) for cap in caps]
         found += [Paragraph([f"not supported: {', '.join(names)}: {why}"]) for why, names in self._refusals().items()]
         return found
 
@@ -414,6 +414,8 @@ def check_conventions(conventions: Mapping[str, str]) -> None:
 
 def _positions(model: Model, context: int) -> int:
     """Return the context, or the most tokens before the last position of the model if it has fewer."""
+    if positions := model.provenance.positions:
+        context = min(context, max(positions - 1, 1))
     formula = model.formula("inference-memory", weights="bf16").compile()
     names = {"B": 1} if "B" in formula.accepted_sizes else {}
 
@@ -470,14 +472,23 @@ def _fitting(
         least = min(needed, key=lambda layout: needed[layout])
         tensor, pipeline = next((layout for layout, size in needed.items() if size <= room), least)
         ranks, block = kinds[tensor > 1], int(conventions.get("block", "1"))
-        return _row(name, ranks, (tensor, pipeline), needed[tensor, pipeline], room, batch, context, block)
+        layout, positions = (tensor, pipeline), model.provenance.positions
+        return _row(name, ranks, layout, needed[layout], room, batch, context, block, positions)
     if len(reasons) == 1:
         return FittingFormat(name, refused=next(iter(reasons)))
     return FittingFormat(name, refused="; ".join(f"{layout}: {reason}" for reason, layout in reasons.items()))
 
 
 def _row(
-    name: str, ranks: _Ranks, layout: tuple[int, int], needed: int, room: int, batch: int, context: int, block: int
+    name: str,
+    ranks: _Ranks,
+    layout: tuple[int, int],
+    needed: int,
+    room: int,
+    batch: int,
+    context: int,
+    block: int,
+    positions: int,
 ) -> FittingFormat:
     tensor, pipeline = layout
     stored = ranks.weights.of(pipeline, {"N_tp": tensor})
@@ -498,13 +509,16 @@ def _row(
             total(batch, longest + 1)
         except SizeError as error:
             longest, cap = (longest, str(error)) if longest >= context else (0, "")
+    found = longest
+    if positions and longest is not None and longest >= positions:
+        longest, cap = positions - 1, cap or f"its config has {positions:,} positions (max_position_embeddings)"
     most = _most(lambda sequences: fits(sequences, context)) or 0
     row = FittingFormat(
         name, tensor, pipeline, stored, room - stored, longest, most, needed, max(0, needed - room), cap
     )
-    if not longest or cap or needed > room:
+    if not found or needed > room:
         return row
-    return replace(row, formula=_context_formula(total, room, batch, longest, block))
+    return replace(row, formula=_context_formula(total, room, batch, found, block))
 
 
 def _context_formula(

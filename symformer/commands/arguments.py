@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..formulas.formula import Formula
     from ..models.model import Model
-    from ..views.device_bounds import DeviceRates
+    from ..views.device_bounds import DeviceMemory, DeviceRates
 
 target = click.argument("target", shell_complete=completion_values.target)
 quantity = click.option(
@@ -75,24 +75,26 @@ def formula(target: str, quantity: str, sets: tuple[str, ...], options: tuple[st
 
 def formula_on_device(
     target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], device: str | None
-) -> tuple[Model, Formula, DeviceRates | None]:
-    """Return the model of a target, its formula, and the rates of its device.
+) -> tuple[Model, Formula, DeviceRates | DeviceMemory | None]:
+    """Return the model of a target, its formula, and the rates or the memory of its device.
 
     Raises SizeError if a size that is set has no effect on the formula, and OptionError if the device has none.
     """
     from ..targets.resolution import pairs, resolve
 
     model, conventions = resolve(target, pairs(options), sets, [quantity])
-    found, rates = model.formula(quantity, **conventions), None
+    found = model.formula(quantity, **conventions)
+    chosen: DeviceRates | DeviceMemory | None = None
     if device is not None:
         from ..devices import chosen_device
-        from ..views.device_bounds import DeviceRates
+        from ..views.device_bounds import DeviceRates, on_device
 
-        rates = DeviceRates.of(chosen_device(device), found)
-        model = rates.set_in(model, found)
-        found = model.formula(quantity, **conventions)
+        chosen = on_device(chosen_device(device), found)
+        if isinstance(chosen, DeviceRates):
+            model = chosen.set_in(model, found)
+            found = model.formula(quantity, **conventions)
     model.check_run_sizes([found])
-    return model, found, rates
+    return model, found, chosen
 
 
 class OpenModelArguments(NamedTuple):

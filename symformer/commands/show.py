@@ -34,8 +34,8 @@ from .terminal import print_blocks, print_error, print_json, print_lines
     "--device",
     metavar="DEVICE",
     shell_complete=completion_values.device,
-    help="The device of a time bound or a utilization: a name, such as h100-80gb or h100-80gb:fp8 (see `symformer list "
-    "--devices`), or its bandwidth and peak, such as 3.35TB/s,989TFLOP/s.",
+    help="The device of a time bound, a utilization or a memory: a name, such as h100-80gb or h100-80gb:fp8 (see "
+    "`symformer list --devices`); for times also its bandwidth and peak, such as 3.35TB/s,989TFLOP/s.",
 )
 @click.option(
     "--price",
@@ -65,11 +65,12 @@ def command(
     from ..formulas import ranks
     from ..language.target import TargetKind, parse
     from ..output.blocks import Code, plain
-    from ..views.device_bounds import bound_json, bound_lines, price, price_per_million
+    from ..views.device_bounds import DeviceMemory, bound_json, bound_lines, price, price_per_million
     from ..views.equations import equation
     from ..views.formula_blocks import formula_blocks
     from ..views.part_copies import part_json
     from ..views.provenance_lines import provenance_json
+    from ..views.purpose_totals import purposes_json
     from ..views.summary import show_json
     from ..views.tower_totals import towers_json
 
@@ -95,7 +96,7 @@ def command(
             raise click.UsageError(f"--conventions cannot be combined with {name}; remove one of the two")
         _conventions(target, quantity, sets, options, as_json)
         return
-    model, whole, rates = arguments.formula_on_device(target, quantity, sets, options, device)
+    model, whole, chosen = arguments.formula_on_device(target, quantity, sets, options, device)
     formula = whole if part is None else whole.part(part)
     if notation is not None:
         print_lines(equation(formula, notation) + "\n")
@@ -107,16 +108,17 @@ def command(
         price_per_million(model, formula, cost)
     if as_json:
         bound = bound_json(model, formula, cost)
-        where = {} if rates is None else {"device": rates.to_json()}
+        where = {} if chosen is None else {"device": chosen.to_json()}
         place = {} if part is None else {"part": part_json(model, formula)}
-        towers = towers_json(model, formula)
-        facts = {**show_json(model, formula), **bound, **where, **towers, **place}
+        totals = {**purposes_json(model, formula), **towers_json(model, formula)}
+        facts = {**show_json(model, formula), **bound, **where, **totals, **place}
         print_json({**facts, "provenance": provenance_json(model, whole)})
         return
-    lines = [*bound_lines(model, formula, cost), *([rates.line(formula)] if rates is not None else [])]
+    lines = [*bound_lines(model, formula, cost), *([chosen.line(formula)] if chosen is not None else [])]
     if parse(target).kind is TargetKind.CONFIG and (stored := checkpoint_in(target)):
         lines.append([Code(f"symformer show {stored}"), " lists the tensors that are stored in the folder"])
-    print_blocks(formula_blocks(model, whole, formula, lines))
+    memory = chosen.memory if isinstance(chosen, DeviceMemory) else None
+    print_blocks(formula_blocks(model, whole, formula, lines, memory))
 
 
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:

@@ -16,7 +16,7 @@ from .config_json import read_config, read_object
 from .layers import without_words
 from .quantization import format_of, unquantized, unsupported_value
 from .remote_code import check_class
-from .rotary import scaling
+from .rotary import positions, scaling
 
 _TYPE = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)  # a name, not a path
 # Pipeline components without parameters.
@@ -37,11 +37,12 @@ class OpenedConfig:
     group: int = 0  # its elements per group, if it has groups
     unsupported: str = ""  # the field and the value for which the quantization is not supported, or ""
     rope: str = ""  # the type of scaling of the rotary frequencies, such as "llama3"
+    positions: int = 0  # the positions that it states for all tokens, or 0
 
     @property
     def facts(self) -> dict[str, Any]:
         """Return the fields of a model's provenance."""
-        names = ("commit", "unasked", "quantized", "weights", "group", "unsupported", "rope")
+        names = ("commit", "unasked", "quantized", "weights", "group", "unsupported", "rope", "positions")
         return {name: getattr(self, name) for name in names}
 
 
@@ -98,6 +99,7 @@ def _sound(target: str, found: OpenedConfig) -> OpenedConfig:
         group=group,
         unsupported=unsupported,
         rope=scaling(config),
+        positions=positions(config),
     )
 
 

@@ -48,6 +48,22 @@ def scaling(config: Mapping[str, Any]) -> str:
     return ""
 
 
+POSITIONS = "max_position_embeddings"
+
+
+def positions(config: Mapping[str, Any]) -> int:
+    """Return the positions that a config, or that of its language model, states for all tokens; 0 if it states none.
+
+    >>> positions({"text_config": {"max_position_embeddings": 131072}})
+    131072
+    """
+    for section in (config, config.get("text_config")):
+        stated = section.get(POSITIONS) if isinstance(section, Mapping) else None
+        if isinstance(stated, int) and not isinstance(stated, bool) and stated > 0:
+            return stated
+    return 0
+
+
 def check_rotary(name: str, value: Any, takes: tuple[str, ...], partly: bool, needs: tuple[str, ...] = ()) -> None:
     """Raise ConfigError for rotary embeddings that are malformed, or can change the shape of the angles.
 

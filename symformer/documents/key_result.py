@@ -14,7 +14,8 @@ from ..language.notation.display_tree import Label, Number, Product, Tree, order
 from ..language.symbols import B, C, S
 from ..output.blocks import Block, Equation, Line, Math, Paragraph, Piece, Table, capital, listed, maybe
 from ..output.chain import Chain
-from ..views.derivation_facts import ATTENTION, MATRICES, AmountFacts
+from ..views.derivation_facts import AmountFacts
+from ..views.purpose_totals import ATTENTION, MATRICES
 from .amount_table import Rows, amount_table
 
 OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # per parameter

@@ -25,8 +25,8 @@ from ..language.symbols import letter, print_order
 from ..ledger.facts import ONE
 from ..models.provenance import ConfigLocation, size_meaning
 from ..papers import split_at_keys
-from ..views.derivation_facts import purposes
 from ..views.model_variants import PresetSetting, VariantsFacts, key_of
+from ..views.purpose_totals import purposes
 
 
 @dataclass

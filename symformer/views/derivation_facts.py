@@ -15,7 +15,7 @@ from sympy import Expr, Integer, expand
 from ..architectures.base_architecture import Architecture
 from ..catalogue.measured_model import MeasuredModel
 from ..formulas import ranks
-from ..formulas.account import Line, Term
+from ..formulas.account import Line
 from ..formulas.derivation import Derivation
 from ..formulas.formula import Formula
 from ..formulas.ratio import Ratio
@@ -23,7 +23,7 @@ from ..language.errors import CatalogueError, RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label
 from ..language.sizes import Numbers, evaluate
-from ..ledger.facts import ATTENDING, Ledger, OperationKind, Scope
+from ..ledger.facts import Ledger, Scope
 from ..models.model import Model
 from ..models.provenance import ConfigLocation
 from ..output.blocks import Line as Sentence
@@ -42,15 +42,9 @@ from .formula_facts import (
     is_per_rank,
     subject_of,
 )
+from .purpose_totals import purposes
 from .relative_facts import RelativeFacts, relative_facts
 from .summary import share, show_json, unused_size_notes
-
-MATRICES, ATTENTION, ELEMENTS = "matrices", "attention", "element by element"
-CARRIED = {
-    OperationKind.SCAN: "state-space scan",
-    OperationKind.DELTA_RULE: "delta rule",
-    OperationKind.RECURRENCE: "recurrence",
-}
 
 
 @dataclass(frozen=True)
@@ -284,40 +278,6 @@ def _params(model: Model, formula: Formula) -> Label | None:
     except SymformerError:
         return None
     return Label(params.measure.letter, "", params.display_expr)
-
-
-def purposes(formula: Formula) -> dict[str, Expr]:
-    """Return the amount for each purpose of a quantity; the amounts sum to the formula.
-
-    >>> import symformer as sf
-    >>> {what: str(each) for what, each in purposes(sf.architecture("gpt2").formula("flops", attention="full")).items()}
-    {'matrices': '24*B*E**2*L*S + 2*B*E*S*V', 'attention': '4*B*E*L*S**2'}
-    """
-    found: dict[str, Expr] = {}
-    for count, line in formula.root.leaves():
-        for term in line.terms:
-            what = _purpose(line, term, formula.measure.unit)
-            found[what] = found.get(what, Integer(0)) + count * term.expr
-    if "" in found:
-        return {}
-    sums = {
-        what: formula.collect_totals(expand(each.xreplace(formula.display_relations))) for what, each in found.items()
-    }
-    return {what: each for what, each in sums.items() if each != 0}
-
-
-def _purpose(line: Line, term: Term, unit: str) -> str:
-    if term.purpose or unit not in ("FLOPs", "MACs") or line.entry is None:
-        return term.purpose
-    if line.entry.kind in ATTENDING:
-        return ATTENTION
-    if line.entry.kind in CARRIED:
-        return CARRIED[line.entry.kind]
-    return (
-        MATRICES
-        if line.entry.kind in (OperationKind.LINEAR, OperationKind.EXPERTS, OperationKind.CONVOLUTION)
-        else ELEMENTS
-    )
 
 
 def _purposes(formula: Formula, numbers: Numbers | None, total: int | None) -> tuple[AmountFacts, ...]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..devices import ChosenDevice
+from ..devices import ChosenDevice, Device, memory_of
 from ..formulas.formula import Formula
 from ..formulas.time_bound import TimeBound
 from ..language.errors import OptionError, quoted
-from ..language.notation.text import digits, json_number, seconds
+from ..language.notation.text import digits, json_number, rounded, seconds
 from ..language.sizes import evaluate
 from ..language.symbols import N_bw, N_peak
 from ..ledger.facts import ONE
@@ -24,6 +24,7 @@ from .summary import missing_of
 _UNQUANTIZED = ("bf16", "fp16", "fp32", "symbolic")
 _PRICE = re.compile(r"\d{1,12}(?:\.\d{1,12})?", re.ASCII)
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
+STORED = ("weight-memory", "inference-memory", "train-memory", "kv-cache", "activations")
 MILLION, HOUR = 10**6, 3600
 
 
@@ -71,6 +72,35 @@ class DeviceRates:
             "dtype": self.dtype or None,
             "source": device.source if device else None,
         }
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """The memory that a number of bytes is compared with."""
+
+    device: Device
+
+    @property
+    def memory(self) -> int:
+        """The bytes. Raises OptionError if no source states them."""
+        return memory_of(self.device.name)
+
+    def line(self, formula: Formula) -> Line:
+        """Return a line on the device: its memory and its source."""
+        return [f"{self.device.name} ({self.device.title}): {rounded(self.memory, 'bytes')}; {self.device.source}"]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the device as JSON."""
+        return {"name": self.device.name, "memory": self.memory, "source": self.device.source}
+
+
+def on_device(chosen: ChosenDevice, formula: Formula) -> DeviceRates | DeviceMemory:
+    """Return what a formula needs of a device: its memory for a number of bytes to store, or its rates."""
+    if formula.measure.name not in STORED:
+        return DeviceRates.of(chosen, formula)
+    if chosen.device is None:
+        raise OptionError(f"{formula.measure.name} is compared with the memory of a device; give its name")
+    return DeviceMemory(chosen.device)
 
 
 def _needs(formula: Formula, size: Any) -> bool:

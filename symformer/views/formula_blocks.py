@@ -12,13 +12,19 @@ from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
 from ..quantities import quantity as find_quantity
 from .part_copies import copies_line, path_of
 from .provenance_lines import provenance_lines
+from .purpose_totals import purpose_table
 from .stored_summaries import relative_sentence
 from .summary import missing_line, missing_of, remarks
 from .tower_totals import tower_table
 
 
-def formula_blocks(model: Model, whole: Formula, formula: Formula, on_device: Sequence[Line] = ()) -> list[BriefBlock]:
-    """Return the blocks of a formula, which is that of the whole model or of one part, with lines on its device."""
+def formula_blocks(
+    model: Model, whole: Formula, formula: Formula, on_device: Sequence[Line] = (), memory: int | None = None
+) -> list[BriefBlock]:
+    """Return the blocks of a formula, which is that of the whole model or of one part.
+
+    ``on_device`` has lines on the device, and ``memory`` is the number of its bytes.
+    """
     part = formula.whole_account is not None
     title = f"{model.title} ({model.target}): {formula.measure.title}"
     found: list[BriefBlock] = [
@@ -29,6 +35,7 @@ def formula_blocks(model: Model, whole: Formula, formula: Formula, on_device: Se
         *(Paragraph([line]) for line in provenance_lines(model, whole)),
         *(Paragraph([line]) for line in _relative(model, formula)),
     ]
+    found += purpose_table(model, formula, memory)
     found += tower_table(model, formula)
     return [*found, *([formula.rows.as_table()] if formula.rows else [])]
 
