@@ -508,7 +508,7 @@ BAD: Mapping[str, tuple[str, bytes, str]] = {
     "no header": ("a.safetensors", b"{}", "has 2 bytes and no header"),
     "truncated": ("a.safetensors", header(ONE, 3), "not fully covered"),
     "header longer than the file": ("a.safetensors", header(ONE, 0, 9_999), "9,999 bytes, but the file has"),
-    "huge header": ("a.safetensors", header(ONE, 0, 2**62), "more than the limit of 100,000,000"),
+    "huge header": ("a.safetensors", header(ONE, 0, 2**62), "more than the limit of 50,000,000"),
     "overlap": ("a.safetensors", header({**ONE, "b": ONE["a"]}), "invalid offset for tensor"),
     "unknown type": ("a.safetensors", header({"a": {**ONE["a"], "dtype": "F99"}}), "unknown variant `F99`"),
     "overflow": ("a.safetensors", header({"a": {**ONE["a"], "shape": [2**62, 8]}}), "overflow"),

@@ -61,16 +61,13 @@ def open_checkpoint(path: str) -> Checkpoint:
 
     """
     try:
-        found = _open(path)
+        return _open(path)
     except FileNotFoundError as error:
         raise CheckpointError(f"{error.filename or path} does not exist") from None
     except OSError as error:
         raise CheckpointError(f"{error.filename or path} cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a path with a zero byte
         raise CheckpointError(f"{path!r} is not a valid path: {error}") from None
-    if len(found.tensors) > MAX_TENSORS:
-        raise CheckpointError(f"{path} has {len(found.tensors):,} tensors, more than the limit of {MAX_TENSORS:,}")
-    return found
 
 
 def _open(path: str) -> Checkpoint:
@@ -86,8 +83,20 @@ def _open(path: str) -> Checkpoint:
         if not 0 < total <= MAX_FILES:
             raise CheckpointError(f"{path} is named as one of {total:,} parts; the limit is {MAX_FILES:,}")
         names = [f"{part[1]}-{number:05}-of-{part[3]}.gguf" for number in range(1, total + 1)]
-        return Checkpoint(path, "GGUF", {each: _header(os.path.join(folder, each)) for each in names})
+        return Checkpoint(path, "GGUF", _headers(path, folder, names))
     return Checkpoint(path, "GGUF" if name.endswith(GGUF) else "safetensors", {name: _header(path)})
+
+
+def _headers(path: str, folder: str, names: Sequence[str]) -> dict[str, Header]:
+    """Return the headers of several files. Raises CheckpointError if they have too many tensors."""
+    found: dict[str, Header] = {}
+    total = 0
+    for name in names:
+        found[name] = _header(os.path.join(folder, name))
+        total += len(found[name].tensors)
+        if total > MAX_TENSORS:
+            raise CheckpointError(f"{path} has more than the limit of {MAX_TENSORS:,} tensors")
+    return found
 
 
 def _header(path: str) -> Header:
@@ -133,7 +142,10 @@ def _indexed(path: str) -> Checkpoint:
                 f"{path} names the file {quoted(name)}; it should be the name of a .safetensors file in the same folder"
             )
     folder = os.path.dirname(path)
-    files = {name: _header(os.path.join(folder, name)) for name in names if _exists(path, folder, name)}
+    for name in names:
+        if not os.path.lexists(os.path.join(folder, name)):
+            raise CheckpointError(f"{path} names {name}, which does not exist in its folder; download all of its files")
+    files = _headers(path, folder, names)
     stored = {tensor.name: name for name, header in files.items() for tensor in header.tensors}
     if other := [name for name, shard in shards.items() if stored.get(name) != shard]:
         raise CheckpointError(
@@ -146,12 +158,6 @@ def _indexed(path: str) -> Checkpoint:
         raise CheckpointError(f"{path} names files that contain the same tensor twice")
     total = index.get("metadata", {}).get("total_size") if isinstance(index.get("metadata"), dict) else None
     return Checkpoint(path, "safetensors", files, _whole(total))
-
-
-def _exists(path: str, folder: str, name: str) -> bool:
-    if not os.path.lexists(os.path.join(folder, name)):
-        raise CheckpointError(f"{path} names {name}, which does not exist in its folder; download all of its files")
-    return True
 
 
 def _whole(value: Any) -> int | None:
