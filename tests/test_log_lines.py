@@ -68,6 +68,18 @@ def test_cache_of_vllm() -> None:
             sf.explain(target, "GPU KV cache size: 131,072 tokens")
 
 
+def test_loaded_weights_of_vllm() -> None:
+    """A log of vLLM states 14.9888 for Llama 3.1 8B: 2·8,030,261,248 bytes, and 131,072·128·2 of cosines and sines."""
+    config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 128_256, "hidden_size": 4_096}
+    config |= {"intermediate_size": 14_336, "num_hidden_layers": 32, "num_attention_heads": 32}
+    config |= {"num_key_value_heads": 8, "max_position_embeddings": 131_072, "tie_word_embeddings": False}
+    found = sf.explain(sf.model(config), "Loading model weights took 14.9888 GB")
+    assert (found.verdict, found.value) == ("convention", 16_060_522_496 + 33_554_432)
+    assert "vLLM's table of rotary positions for 131,072 tokens" in found.reason
+    assert sf.explain(sf.model(config), "Model loading took 14.9988 GiB").verdict == "unexplained"
+    assert sf.explain("llama-3.1-8b", "model weights take 14.96GiB").verdict == "rounded"
+
+
 def test_sizes_of_llama_cpp() -> None:
     line = "llm_load_print_meta: model size       = 4.58 GiB (4.89 BPW) "
     found = sf.explain("llama-3.1-8b", line)

@@ -20,14 +20,15 @@ from ..language.notation.text import code, json_number, number, to_digits
 from ..language.printed_number import PERCENT, PrintedNumber, printed
 from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
 from ..language.target import AnyTarget
+from ..ledger.facts import ROTARY, OperationKind
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Equation, Line, Paragraph, Table
 from ..output.chain import Chain
 from ..quantities import quantity as find_quantity
 from ..quantities.spellings import spelled
-from .counting.counting_changes import Rank, value_at
-from .counting.counting_methods import CountingMethod, counting_methods
+from .counting.counting_changes import CountingChange, Rank, value_at
+from .counting.counting_methods import CountingMethod, counting_methods, in_format
 from .counting.counting_variants import CountingVariant, as_int, counting_variants, value_of
 from .counting.file_sizes import file_sizes
 from .log_lines import LogExplanation, LogLine, explain_log_line, log_line
@@ -308,6 +309,9 @@ def _of_line(
     """Explain a line of a log."""
     if quantity is not None and line.quantity and quantity != line.quantity:
         raise OptionError(f"{line.text!r} states {line.quantity}, not {quantity}; remove -q {quantity}")
+    if line.kind == "loaded weights":
+        found = _of_number(model, line.number, quantity, conventions)
+        return (found.verdict == "unexplained" and _loaded_weights(model, line.number)) or found
     if line.kind:
         return explain_log_line(model, line, conventions)
     wanted = line.quantity or quantity
@@ -315,6 +319,25 @@ def _of_line(
     stated = {name: value for name, value in line.conventions.items() if name in choices}
     sized = model.set(line.sizes) if line.sizes else model
     return _of_number(sized, line.number, wanted, {**stated, **conventions})
+
+
+def _loaded_weights(model: Model, asked: PrintedNumber) -> Explanation | None:
+    """Return the explanation of a size of weights that vLLM states, which includes its table of rotary positions.
+
+    The table has a cosine and a sine of 2 bytes for each pair of rotary elements of each position of the config.
+    """
+    rotary = [entry for _, entry in model.ledger if entry.kind is OperationKind.POSITIONS and entry.function in ROTARY]
+    positions = model.provenance.positions
+    if len(rotary) != 1 or not positions:
+        return None
+    for way in in_format(model, model.provenance.weights or "bf16", "the size of the weights", ()):
+        size = 2 * positions * rotary[0].output.width
+        says = f"vLLM's table of rotary positions for {positions:,} tokens"
+        change = CountingChange(frozenset({"rotary"}), says, size)
+        found = CountingVariant(way, (change,), way.value + value_at(size, model.known))
+        if found.match_kind(asked) == "rounded":
+            return Explanation(model, asked, "convention", CountingVariant(way, (), way.value), found)
+    return None
 
 
 def _of_number(model: Model, asked: PrintedNumber, quantity: str | None, conventions: Mapping[str, str]) -> Explanation:

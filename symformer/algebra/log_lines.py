@@ -36,7 +36,7 @@ class LogLine:
     text : str
         The statement in the line.
     kind : str
-        "cache tokens", "bits per weight", or "" if the number alone can be explained.
+        "cache tokens", "bits per weight", "loaded weights" of vLLM, or "" if the number alone can be explained.
     number : PrintedNumber
         The number.
     quantity : str
@@ -51,7 +51,7 @@ class LogLine:
     """
 
     text: str
-    kind: Literal["", "cache tokens", "bits per weight"]
+    kind: Literal["", "cache tokens", "bits per weight", "loaded weights"]
     number: PrintedNumber
     quantity: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -79,7 +79,7 @@ def _bits_per_weight(found: re.Match[str]) -> LogLine:
 
 def _binary(found: re.Match[str]) -> LogLine:
     """Return a size; vLLM printed GB for powers of 1,024 in earlier versions."""
-    return LogLine(found[0], "", printed(f"{found[1]} GiB"))
+    return LogLine(found[0], "loaded weights", printed(f"{found[1]} GiB"))
 
 
 def _bytes(found: re.Match[str]) -> LogLine:
