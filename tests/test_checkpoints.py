@@ -268,6 +268,43 @@ def test_files_of_float_8_in_blocks_agree(wide: Path, tmp_path: Path) -> None:
     assert found.row_bytes == found.weight_memory
 
 
+def test_scales_of_inputs_belong_to_the_rows_of_a_format_that_counts_them(wide: Path, tmp_path: Path) -> None:
+    stored = {}
+    for name, weight in load_file(wide / "model.safetensors").items():
+        stored[name] = weight
+        if name.endswith("_proj.weight"):
+            stored[name] = weight.to(torch.float8_e4m3fn)
+            for scale in ("weight_scale", "input_scale"):
+                stored[name.removesuffix("weight") + scale] = torch.ones(1, dtype=torch.bfloat16)
+    save_file(stored, tmp_path / "model.safetensors")
+    found = compared(wide, tmp_path)
+    assert (found.differences, found.form.weights, found.extra) == ((), "fp8-tensor", {})
+    assert found.checkpoint.tensor_bytes == found.weight_memory
+
+
+def test_rows_that_a_file_stores_as_one_matrix(wide: Path, tmp_path: Path) -> None:
+    stored = load_file(wide / "model.safetensors")
+    for layer in range(3):
+        names = [f"model.layers.{layer}.self_attn.{name}_proj.weight" for name in "qkv"]
+        stored[names[0].replace("q_proj", "qkv_proj")] = torch.cat([stored.pop(name) for name in names])
+    save_file(stored, tmp_path / "model.safetensors")
+    found = compared(wide, tmp_path)
+    assert found.agrees
+    (joined,) = (each for each in found.rows if "qkv_proj (q_proj, k_proj, v_proj)" in each.row.path)
+    assert (joined.row.shape, joined.bytes) == ((512, 256), 3 * 512 * 256 * 2)
+
+
+def test_parts_of_a_gguf_file(tmp_path: Path) -> None:
+    kind = GGMLQuantizationType.F32
+    whole = 0
+    for number, name in enumerate(("token_embd", "output"), 1):
+        path = tmp_path / f"m-0000{number}-of-00002.gguf"
+        whole += gguf_file(path, "llama", {f"{name}.weight": ((3, 32 * number), kind)}, gguf.LlamaFileType.ALL_F32)
+    for target in (path, tmp_path):
+        shown = json.loads(run("show", str(target), "--json").stdout)
+        assert (len(shown["files"]), shown["tensor_bytes"]) == (2, whole) == (2, 3 * 96 * 4)
+
+
 def sparse(path: Path, tensors: Mapping[str, tuple[str, tuple[int, ...], int]]) -> Path:
     """Write a safetensors file of types, shapes and bytes, whose data is a hole in the file."""
     header, end = {}, 0

@@ -274,11 +274,14 @@ def _take_inputs(found: RowAssignment, form: StoredForm) -> None:
         for number, tensors in enumerate(found.tensors)
         for tensor, _ in tensors
     }
-    for tensor in list(found.extra[INPUT_SCALES]):
+    left = []
+    for tensor in found.extra[INPUT_SCALES]:
         row = owners.get(tensor.name.rpartition(".")[0])
-        if row is not None:
+        if row is None:
+            left.append(tensor)
+        else:
             found.tensors[row].append((tensor, "scales"))
-            found.extra[INPUT_SCALES].remove(tensor)
+    found.extra[INPUT_SCALES][:] = left
 
 
 def _difference(row: ModelRow, tensors: Sequence[tuple[FileTensor, str]], weights: str) -> str:

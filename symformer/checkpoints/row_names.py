@@ -229,7 +229,8 @@ def _joined(found: RowAssignment) -> RowAssignment:
             rows = _parts_of(found, by_path, before, parts, last)
             if rows:
                 _join(found, rows, tensors, joined, last)
-                found.extra[UNKNOWN][:] = [each for each in found.extra[UNKNOWN] if each not in tensors]
+                taken = {tensor.name for tensor in tensors}
+                found.extra[UNKNOWN][:] = [each for each in found.extra[UNKNOWN] if each.name not in taken]
     if UNKNOWN in found.extra and not found.extra[UNKNOWN]:
         found.extra = {kind: each for kind, each in found.extra.items() if each}
     return found

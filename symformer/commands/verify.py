@@ -28,6 +28,7 @@ from .terminal import print_blocks, print_json
 )
 @click.option(
     "--checkpoint",
+    type=click.Path(),
     metavar="PATH",
     help="Compare the weights with the headers of a checkpoint instead of torch: a .safetensors or .gguf file, an "
     "index.json, or a folder.",
