@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import torch
 from click.testing import CliRunner
-from sympy import Integer
+from sympy import Integer, Rational
 
 import symformer as sf
 from symformer.commands.cli import cli
 from symformer.language.errors import OptionError, RuleError, SizeError
-from symformer.language.symbols import E, L, M, V, X, Z_group
+from symformer.language.symbols import D, E, G, H, L, L_better, M, V, X, Z_group
 from symformer.quantities.weight_formats import LINEAR_FORMATS, MEANINGS
 from symformer.quantities.weight_formats.gguf_mixtures import MIXTURES, BetterLayers, layers_with
 from symformer.quantities.weight_formats.gguf_types import BLOCKS, FALLBACKS
@@ -255,8 +255,9 @@ def test_downloads_have_a_header_and_the_tensors(target: str) -> None:
     """The header has 3.5 to 8.5 MB, by the size of the tokenizer. It and every tensor are padded to 32 bytes."""
     model = sf.model(target)
     formula = model.formula("weight-memory", weights="gguf:q4_k_m")
+    numbers = formula.with_totals(model.known)
     tensors = [
-        (int(count.subs(model.known)), int(term.expr.subs(model.known)))
+        (int(count.subs(numbers)), int(term.expr.subs(numbers)))
         for count, line in formula.root.leaves()
         for term in line.terms
     ]
@@ -265,6 +266,15 @@ def test_downloads_have_a_header_and_the_tensors(target: str) -> None:
     header = DOWNLOADS[target] - formula.value() - padding
     assert header % 32 == 0
     assert 3_500_000 < header < 8_500_000
+
+
+def test_the_layers_with_better_types_have_a_letter() -> None:
+    """Q4_K_M of Llama: Q6_K (210 bytes for 256 elements) instead of Q4_K (144) for the values and down projections."""
+    formula = sf.model("llama-3.1-8b").formula("weight-memory", weights="gguf:q4_k_m")
+    extra = formula.display_expr.coeff(L_better)
+    assert (extra - Rational(210 - 144, 256) * E * (G * D + H)).expand() == 0
+    # 32 layers: the first and the last 4, and every third of the 24 in between
+    assert formula.with_totals(sf.model("llama-3.1-8b").known)[L_better] == 4 + 4 + 8
 
 
 def test_two_files_of_one_family_differ_by_the_names_of_their_tensors() -> None:

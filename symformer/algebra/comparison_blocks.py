@@ -200,7 +200,7 @@ class ComparisonBlocks:
             for side, each in zip(self.sides, sides, strict=True):
                 tied = any(name in sizes for name in each for sizes in self.found.sizes)  # adjusted for equal totals
                 has = each and (size in side.mentioned or letter(size).run or tied)
-                number = side.model.known.get(size) if has else None
+                number = side.formula.with_totals(side.model.known).get(size) if has else None
                 amounts.append([] if number is None else [f"{number:,}"])
             cells.append([listed(*([Math.of(name)] for name in names), last=", "), [self._meaning(size)], *amounts])
         head: list[Line] = [["Symbol"], ["Meaning"], *(side.head for side in self.sides)]

@@ -65,6 +65,7 @@ def command(
     from ..formulas import ranks
     from ..language.target import TargetKind, parse
     from ..output.blocks import Code, plain
+    from ..views.cache_parts import cache_json
     from ..views.device_bounds import DeviceMemory, bound_json, bound_lines, price, price_per_million
     from ..views.equations import equation
     from ..views.formula_blocks import formula_blocks
@@ -110,7 +111,7 @@ def command(
         bound = bound_json(model, formula, cost)
         where = {} if chosen is None else {"device": chosen.to_json()}
         place = {} if part is None else {"part": part_json(model, formula)}
-        totals = {**purposes_json(model, formula), **towers_json(model, formula)}
+        totals = {**purposes_json(model, formula), **towers_json(model, formula), **cache_json(model, formula)}
         facts = {**show_json(model, formula), **bound, **where, **totals, **place}
         print_json({**facts, "provenance": provenance_json(model, whole)})
         return

@@ -320,7 +320,7 @@ def _alphabet(
 ) -> list[Block]:
     """Return the table of exactly those symbols that occur in these blocks."""
     used = {symbol for shown in formulas_in(blocks) for symbol in sizes_of(shown)}
-    known = subject.known
+    known = formula.with_totals(subject.known)
     rows: list[Sequence[Line]] = [
         [
             [Math.of(size)],

@@ -318,7 +318,35 @@ class Formula(Operators, Tabular, Immutable, Shown):
         38597376
 
         """
-        return evaluate(row.total, numbers, row.path)
+        return evaluate(row.total, self.with_totals(numbers), row.path)
+
+    def with_totals(self, numbers: Numbers) -> Numbers:
+        """Return sizes with the totals that follow from them: all layers, or those with a better type.
+
+        Parameters
+        ----------
+        numbers
+            The values of some sizes.
+
+        Returns
+        -------
+        dict
+            The same values, and those of totals that have none.
+
+        Examples
+        --------
+        >>> import symformer as sf
+        >>> from symformer.symbols import L, L_dense, L_moe
+        >>> sf.model("deepseek-v3").params.with_totals({L_dense: 3, L_moe: 58})[L]
+        61
+
+        """
+        missing = {
+            total: evaluate_relation(total, self.relations[total], numbers, True)
+            for total in self.totals
+            if total not in numbers and self.relations[total].free_symbols <= numbers.keys()
+        }
+        return {**numbers, **missing}
 
     def leading(self) -> Leading:
         """Return the leading terms. The head dimension is constant as models grow, so ``D`` does not count.
@@ -729,8 +757,8 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
     @property
     def _known(self) -> Mapping[Symbol, int]:
-        """The known sizes of its model."""
-        return self.source.known if self.source is not None else {}
+        """The known sizes of its model, with the totals that follow from them."""
+        return self.with_totals(self.source.known) if self.source is not None else {}
 
     @cached_property
     def _short(self) -> bool:

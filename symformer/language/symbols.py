@@ -58,6 +58,8 @@ _TABLE = (
     Letter("S_txt", "tokens of the text", "tokens", run=True),
     Letter("S_img", "tokens of the image", "tokens", run=True),
     Letter("C", "tokens already in the cache", "tokens", run=True),
+    Letter("C_pre", "tokens of a prefix that all sequences share", "tokens", run=True),
+    Letter("S_step", "tokens that an engine processes in one step", "tokens", growth=0, run=True),
     Letter("N_new", "new tokens", "tokens", run=True),
     Letter("N_tok", "training tokens", "tokens", run=True),
     Letter(
@@ -139,6 +141,7 @@ _TABLE = (
     Letter("L_enc_x", "layers of the encoder with experts", "layers", ("encoder_layers",)),
     Letter("L_dec_d", "layers of the decoder with a dense feed-forward network", "layers", ("decoder_layers",)),
     Letter("L_dec_x", "layers of the decoder with experts", "layers", ("decoder_layers",)),
+    Letter("L_better", "layers with the better types of a GGUF mixture", "layers"),
     Letter("N_group", "groups of layers with shared weights", "layers", ("num_hidden_groups",)),
     Letter("V", "vocabulary size", "rows", ("vocab_size",)),
     Letter("V_pli", "vocabulary size of the per-layer embeddings", "rows", ("vocab_size_per_layer_input",)),
@@ -271,6 +274,7 @@ _LAST: Mapping[str, int] = {each.base: _RANKS[each.name] for each in _TABLE}  # 
 B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
     SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "N_tok", "C_win", "C_local")
 )
+C_pre, S_step = SYMBOLS["C_pre"], SYMBOLS["S_step"]
 S_txt, S_img = SYMBOLS["S_txt"], SYMBOLS["S_img"]
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))
@@ -297,6 +301,7 @@ N_group, N_mel, N_reg = (SYMBOLS[name] for name in ("N_group", "N_mel", "N_reg")
 E, E_emb, H, X, X_shared, K, M = (SYMBOLS[name] for name in ("E", "E_emb", "H", "X", "X_shared", "K", "M"))
 M_shared = SYMBOLS["M_shared"]
 L_double, L_single, L_dual = (SYMBOLS[name] for name in ("L_double", "L_single", "L_dual"))
+L_better = SYMBOLS["L_better"]
 E_joint, E_pool = SYMBOLS["E_joint"], SYMBOLS["E_pool"]
 B_vis, L_vis, L_deep, E_vis, E_proj, H_vis, A_vis = (
     SYMBOLS[name] for name in ("B_vis", "L_vis", "L_deep", "E_vis", "E_proj", "H_vis", "A_vis")

@@ -285,7 +285,7 @@ class Model(Immutable, Shown):
         return self._with_sizes_for(question, self._in_own_format(question, conventions or {}))
 
     def _with_sizes_for(self, question: Quantity, conventions: Mapping[str, str] | None) -> Model:
-        own = dict(question.default_sizes(conventions or {}))
+        own = dict(question.default_sizes(self.component, conventions or {}))
         if self.provenance.group and (conventions or {}).get("weights") == self.provenance.weights:
             own = dict.fromkeys(own, self.provenance.group)
         if missing := {size: number for size, number in own.items() if size not in self.known}:

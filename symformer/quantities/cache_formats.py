@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from sympy import Expr, Integer, Rational, ceiling
+from sympy import Expr, Integer, Rational, ceiling, floor
 
 from ..language.symbols import C, W
 
@@ -33,6 +33,8 @@ class CacheFormat:
         Where blocks run: "token" over all key/value heads of a token, as in llama.cpp, or "head" over one head.
     scale : int
         The bytes of the scale of each token and head.
+    packed : bool
+        Whether it is a format of latents only, whose rotary keys have 2 bytes per element.
 
     """
 
@@ -42,11 +44,17 @@ class CacheFormat:
     block: int = 1
     width: str = "token"
     scale: int = 0
+    packed: bool = False
 
     @property
     def is_plain(self) -> bool:
         """Whether every element has the same bytes and there is nothing else."""
         return self.name in ELEMENTS
+
+    @property
+    def fits_latents(self) -> bool:
+        """Whether it stores latents: formats by head do not, because latents have no heads."""
+        return self.width == "token" and not self.scale
 
 
 def _blocks(name: str, size: int, block: int) -> CacheFormat:
@@ -74,6 +82,14 @@ _FORMATS = (
         for name in ("fp8", "int8")
     ),
     CacheFormat("nvfp4", "vLLM: 4 bits per element, and 1 byte for each 16 of a head", Rational(9, 16), 16, "head"),
+    CacheFormat(
+        "fp8-ds-mla",
+        "FlashMLA: 1 byte per element of a latent, and 4 bytes for each 128; 2 bytes per element of its rotary key; "
+        "keys of an indexer as latents",
+        Rational(33, 32),
+        128,
+        packed=True,
+    ),
 )
 CACHE_FORMATS: Mapping[str, CacheFormat] = MappingProxyType({each.name: each for each in _FORMATS})
 CACHE_MEANINGS: Mapping[str, str] = MappingProxyType({each.name: each.meaning for each in _FORMATS})
@@ -90,10 +106,19 @@ PAGES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def paged(block: str) -> Expr:
-    """Return the tokens that pages of this convention hold for a sequence of C tokens.
+def paged(block: str, tokens: Expr = C) -> Expr:
+    """Return the tokens that pages of this convention hold for a sequence, by default of C tokens.
 
     >>> paged("off"), paged("16")
     (C, 16*ceiling(C/16))
     """
-    return C if block == "off" else int(block) * ceiling(C / int(block))
+    return tokens if block == "off" else int(block) * ceiling(tokens / int(block))
+
+
+def whole_pages(block: str, tokens: Expr) -> Expr:
+    """Return the tokens in the pages that this many tokens fill.
+
+    >>> whole_pages("off", C), whole_pages("16", C)
+    (C, 16*floor(C/16))
+    """
+    return tokens if block == "off" else int(block) * floor(tokens / int(block))

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from sympy import Expr, Integer, Min, Symbol, floor
 
-from ..formulas.account import Term
+from ..formulas.account import Line, Term
+from ..formulas.formula import Formula, SizeSource
 from ..language.errors import RuleError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Condition, Divides
-from ..language.symbols import B, C, S, W
-from ..ledger.facts import EARLIER_INPUTS, INDEXED, OVERLAPPING, SHIFTED, Entry, Ledger, OperationKind
-from .cache_formats import CACHE_FORMATS, ELEMENTS, CacheFormat, paged
+from ..language.symbols import B, C, C_pre, S, S_step, W
+from ..ledger.facts import (
+    ATTENDING,
+    CARRYING,
+    EARLIER_INPUTS,
+    INDEXED,
+    OVERLAPPING,
+    SHIFTED,
+    Entry,
+    Ledger,
+    OperationKind,
+)
+from .cache_engines import ENGINE_MEANINGS, ENGINES, Engine, engine_of
+from .cache_formats import CACHE_FORMATS, ELEMENTS, CacheFormat, paged, whole_pages
 from .contractions import applies_general_delta_rule, forward
 from .elementwise import earlier_keys
-from .quantity import Convention, Conventions, Quantity
+from .quantity import Convention, Conventions, Countable, Quantity, tally
+from .vllm_pages import PagePlan
 
 SIZES: Mapping[str, Expr] = ELEMENTS
 CACHE = "cache"  # the purpose of terms that belong to the cache
@@ -38,6 +52,26 @@ WINDOW = Convention(
     lambda entry: entry.window is not None,
 )
 
+ENGINE = Convention(ENGINE_MEANINGS, hidden_by_default=True, unusual=ENGINES)
+PREFIX = Convention(
+    {
+        "off": "every sequence has its own tokens",
+        "shared": "the first C_pre tokens of all sequences are the same and are cached once, in whole pages if there "
+        "are pages, Kwon et al. 2023 [kwon2023], section 4.4",
+    },
+    lambda entry: entry.kind in ATTENDING,
+    hidden_by_default=True,
+    unusual=("shared",),
+)
+STATE_DTYPE = Convention(
+    {
+        "fp32": "the recurrent state is stored in float32, as in transformers",
+        "model": "the recurrent state is stored in the dtype of the model",
+    },
+    lambda entry: entry.kind in CARRYING,
+    hidden_by_default=True,
+    unusual=("model",),
+)
 LATENT = Convention(
     {
         "compressed": "latent attention caches the latent and the rotary key, as in transformers",
@@ -77,14 +111,19 @@ CHOSEN = (
     "are not chosen."
 )
 
+SHORT_PREFIX = "choose a prefix of at most C tokens"
+
 DIVIDES = {
     "context": ("on", "N_cp"),
     "tensor": ("sequence", "N_tp"),
 }  # how ranks shard a sequence
 
 
-def tokens(entry: Entry, window: str, block: str = "off") -> Expr:
+def tokens(entry: Entry, conventions: Conventions) -> Expr:
     """Return how many of C earlier tokens an attention layer caches. Raises RuleError for pages with a window."""
+    window, block = conventions["window"], conventions.get("block", "off")
+    if engine := engine_of(conventions):
+        return engine.tokens(entry, window, block)
     if entry.window is None or window == "reserved":
         return paged(block)
     if block != "off":
@@ -133,15 +172,16 @@ def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -
     else:
         if block != "off" and conventions.get("context") == "on":
             raise RuleError(f"{entry.path}: block={block} is not supported with context=on; choose block=off")
-        read = {S: tokens(entry, conventions["window"], block)}
+        read = {S: tokens(entry, conventions)}
     if entry.latent and conventions["latent"] == "compressed":  # one latent serves keys and values
-        latent = entry.latent if entry.kind is OperationKind.SCORES else ()
-        if not form.is_plain:
-            raise RuleError(f"{entry.path}: a cache in {form.name} is not supported for latents")
-        return [
-            Term(f"{x.name} (latent)", (*(dim.xreplace(read) for dim in x.shape), form.element), purpose=CACHE)
-            for x in latent
-        ]
+        if not form.fits_latents:
+            raise RuleError(f"{entry.path}: dtype={form.name} is not supported for latents; they have no heads")
+        return latents(entry, form, read, conventions) if entry.kind is OperationKind.SCORES else []
+    engine = engine_of(conventions)
+    if entry.detached and engine and engine.packs_indexers:
+        form = CACHE_FORMATS["fp8-ds-mla"]
+    if form.packed and not entry.detached:
+        raise RuleError(f"{entry.path}: {form.name} is a format of latents, and these are keys and values of heads")
     own = entry.share or entry.inputs[1]
     if own.encoded and conventions.get("tokens") == "one":  # one more token adds no encoder token
         return []
@@ -149,15 +189,75 @@ def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -
     if entry.compressed is not None:  # the compressed keys have a rule of their own
         length = S
     what = "keys" if entry.kind is OperationKind.SCORES else "values"
-    if own.encoded and block != "off":
-        raise RuleError(f"{entry.path}: block={block} is not supported for the tokens of an encoder")
-    if entry.compressed is not None and not (form.is_plain and block == "off"):
+    if own.encoded:
+        if engine and not engine.stores_encoders:
+            raise RuleError(f"{entry.path}: the cache of cross-attention in {engine.title} is not known")
+        places = (batch, heads, engine.room(block, length) if engine else paged(block, length))
+    else:
+        places = _shared_places((batch, heads, length.xreplace(read)), entry, conventions)
+    if entry.compressed is not None and (engine or not (form.is_plain and block == "off")):
         raise RuleError(f"{entry.path}: a cache of compressed keys is supported only in whole elements, without pages")
-    terms = [Term(f"{entry.path} ({what})", (batch, heads, length.xreplace(read), width, form.element), purpose=CACHE)]
+    terms = [Term(f"{entry.path} ({what})", (*places, width, form.element), purpose=CACHE)]
     if form.scale:
-        scales = (batch, heads, length.xreplace(read), Integer(form.scale))
+        scales = (*places, Integer(form.scale))
         terms.append(Term(f"{entry.path} (scales of {what})", scales, purpose=CACHE))
     return terms
+
+
+def _shared_places(places: tuple[Expr, ...], entry: Entry, conventions: Conventions) -> tuple[Expr, ...]:
+    """Return the factors for the places of B sequences, with a prefix that all of them share counted once.
+
+    Parameters
+    ----------
+    places : tuple[Expr, ...]
+        The batch size, perhaps a number of heads, and the tokens of a sequence.
+    entry : Entry
+        The attention.
+    conventions : Conventions
+        The conventions of the quantity.
+
+    Raises
+    ------
+    RuleError
+        For a layer with a window, or on ranks that shard the sequence.
+
+    """
+    if conventions.get("prefix") != "shared" or conventions.get("tokens") == "one":
+        return places
+    if entry.window is not None and conventions["window"] != "reserved":
+        raise RuleError(
+            f"{entry.path}: prefix=shared is not supported for a layer with a window; choose window=reserved"
+        )
+    if conventions.get("context") == "on":
+        raise RuleError(f"{entry.path}: prefix=shared is not supported with context=on; choose context=off")
+    batch, *heads, own = places
+    prefix = whole_pages(conventions.get("block", "off"), C_pre)
+    return (*heads, prefix + batch * (own - prefix))
+
+
+def latents(entry: Entry, form: CacheFormat, read: Mapping[Symbol, Expr], conventions: Conventions) -> list[Term]:
+    """Return the cached bytes of the latent and of the rotary key that all heads share.
+
+    Parameters
+    ----------
+    entry : Entry
+        The scores of latent attention.
+    form : CacheFormat
+        The format of the cache. Its blocks run over the latent and the rotary key, which are stored together.
+    read : Mapping[Symbol, Expr]
+        The number of cached tokens.
+    conventions : Conventions
+        The conventions of the quantity.
+
+    """
+    latent, key = entry.latent
+    sizes = (form.element, ELEMENTS["bf16"] if form.packed else form.element)
+    found = []
+    for x, size in zip((latent, key), sizes, strict=True):
+        *places, width = (dim.xreplace(read) for dim in x.shape)
+        factors = (*_shared_places(tuple(places), entry, conventions), width, size)
+        found.append(Term(f"{x.name} (latent)", factors, purpose=CACHE))
+    return found
 
 
 def model_dtype(dtype: str) -> str:
@@ -228,9 +328,12 @@ def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
     if entry.output.encoded or conventions.get("tokens") == "one":  # an encoder's convolution runs once
         return []
     batch, channels, _ = entry.inputs[0].shape
-    size = SIZES[model_dtype(dtype)]
+    engine, size = engine_of(conventions), SIZES[model_dtype(dtype)]
+    if engine:
+        check_states(entry, engine)
+        size = engine.convolution_size(size)
     (places,) = entry.weights[0].shape[2:]
-    places = places - 1 if entry.function == EARLIER_INPUTS else places
+    places = places - 1 if engine or entry.function == EARLIER_INPUTS else places
     return [Term(f"{entry.path} (places)", (batch, channels, places, size), purpose=CACHE)]
 
 
@@ -256,7 +359,17 @@ def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
     if not shifts(entry) or conventions.get("tokens") == "one":
         return []
     batch, _, width = entry.output.shape
-    return [Term(f"{entry.path} (last token)", (batch, width, SIZES[model_dtype(dtype)]), purpose=CACHE)]
+    engine, size = engine_of(conventions), SIZES[model_dtype(dtype)]
+    if engine:
+        check_states(entry, engine)
+        size = engine.convolution_size(size)
+    return [Term(f"{entry.path} (last token)", (batch, width, size), purpose=CACHE)]
+
+
+def check_states(entry: Entry, engine: Engine) -> None:
+    """Raise RuleError for a state in an engine whose states are not known."""
+    if not engine.stores_states:
+        raise RuleError(f"{entry.path}: the states of recurrent layers in {engine.title} are not known")
 
 
 def compresses(entry: Entry) -> bool:
@@ -287,6 +400,10 @@ def compressed(entry: Entry, size: Expr, dtype: str, conventions: Conventions) -
 
     """
     rate = entry.compressed or Integer(1)
+    if conventions.get("prefix") == "shared":
+        raise RuleError(f"{entry.path}: prefix=shared is not supported for compressed entries; choose prefix=off")
+    if engine := engine_of(conventions):
+        raise RuleError(f"{entry.path}: the compressed entries in {engine.title} are not known")
     if conventions.get("tokens") == "one":
         raise RuleError(
             f"{entry.path}: only every {text(rate)}-th token adds a compressed entry, so tokens=one has no formula; "
@@ -303,22 +420,35 @@ def compressed(entry: Entry, size: Expr, dtype: str, conventions: Conventions) -
     return terms
 
 
-def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
-    """Return the bytes of the recurrent state [B,A,D,N], in float32 for any model dtype, as in transformers.
+def state(entry: Entry, dtype: str, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the bytes of the recurrent state [B,A,D,N], in float32 by default, as in transformers.
 
     The state does not depend on the number of tokens. The state of a recurrence is [B,A,D].
+
+    Parameters
+    ----------
+    entry : Entry
+        A scan, a delta rule or a recurrence.
+    dtype : str
+        The dtype taken as the model's.
+    conventions : Conventions
+        The conventions of the quantity.
+
     """
     if conventions.get("tokens") == "one":
         return ()
+    if engine := engine_of(conventions):
+        check_states(entry, engine)
+    size = SIZES[model_dtype(dtype) if conventions.get("state") == "model" else "fp32"]
     if entry.kind is OperationKind.RECURRENCE:
         batch, heads, _, width = entry.inputs[0].shape
-        return (Term(f"{entry.path} (state)", (batch, heads * width, SIZES["fp32"]), purpose=CACHE),)
+        return (Term(f"{entry.path} (state)", (batch, heads * width, size), purpose=CACHE),)
     if entry.kind is OperationKind.DELTA_RULE:
         _, write, x, *_ = entry.inputs
     else:
         x, _, write, _ = entry.inputs
     batch, heads, _, width = x.shape
-    factors = (batch, heads, *([width] if width != 1 else []), write.width, SIZES["fp32"])
+    factors = (batch, heads, *([width] if width != 1 else []), write.width, size)
     return (Term(f"{entry.path} (state)", factors, purpose=CACHE),)
 
 
@@ -368,30 +498,116 @@ class Cached(Quantity):
         The convention that names the format of the cache.
     model_dtype : str
         The convention whose dtype is taken as the model's.
+    numbers : Mapping[Symbol, int]
+        The sizes of the model that have a value. The rules of some engines depend on them.
 
     """
 
     cache_dtype: str = "dtype"
     model_dtype: str = "dtype"
+    numbers: Mapping[Symbol, int] = field(default_factory=dict)
+
+    def at(self, source: SizeSource | None) -> Self:
+        """Return the quantity at the sizes of a model."""
+        if source is None or dict(source.known) == dict(self.numbers):
+            return self
+        return replace(self, numbers=source.known)
+
+    def with_defaults(self, part: Countable, given: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the conventions that were set, and those that an engine uses for a part.
+
+        Raises
+        ------
+        RuleError
+            If the engine does not support the model.
+        OptionError
+            If the engine does not support a convention.
+
+        """
+        if (engine := engine_of(given)) is None:
+            return given
+        own = engine.defaults(_architecture(part), part.ledger)
+        chosen = {**{name: value for name, value in own.items() if name in self.conventions}, **given}
+        engine.check(_architecture(part), part.ledger, self.cache_dtype, self.choose(chosen))
+        return chosen
+
+    def account(self, ledger: Ledger, conventions: Conventions) -> Line:
+        """Return the total of every entry, in equal pages and groups of layers if the engine has these."""
+        return tally(ledger.root, self.terms_by(ledger, conventions))
+
+    def terms_by(self, ledger: Ledger, conventions: Conventions) -> Callable[[Entry], tuple[Term, ...]]:
+        """Return the rule that returns the terms of an entry."""
+        if (plan := self._plan(ledger, conventions)) is None:
+            return lambda entry: self.rules[entry.kind](entry, conventions)
+
+        def terms(entry: Entry) -> tuple[Term, ...]:
+            return plan.terms.get(id(entry)) or self.rules[entry.kind](entry, conventions)
+
+        return terms
+
+    def _plan(self, ledger: Ledger, conventions: Conventions) -> PagePlan | None:
+        """Return the pages of a model in vLLM."""
+        if conventions.get("engine") != "vllm":
+            return None
+
+        def terms(entry: Entry, block: str) -> tuple[Term, ...]:
+            return self.rules[entry.kind](entry, {**conventions, "block": block})
+
+        plan = PagePlan(
+            ledger, terms, conventions.get("block", "off"), conventions["window"] == "reserved", self.numbers
+        )
+        if plan.mixed and conventions.get("pipeline", "off") != "off":
+            raise RuleError(
+                f"engine=vllm is not supported with pipeline={conventions['pipeline']} for layers of several kinds"
+            )
+        if plan.has_states and conventions.get("prefix") == "shared":
+            raise RuleError("prefix=shared is not supported with engine=vllm for a model with recurrent states")
+        return plan
+
+    def default_sizes(self, part: Countable, conventions: Conventions) -> Mapping[Symbol, int]:
+        """Return the tokens of a step, if layers with a window depend on them and the engine has a default."""
+        engine, own = engine_of(conventions), {}
+        if engine and engine.step:
+            ledger = part.for_quantity(self, conventions).ledger
+            window = {**engine.defaults(_architecture(part), ledger), **conventions}.get("window")
+            if window == "needed" and any(entry.window is not None for _, entry in ledger):
+                own = {S_step: engine.step}
+        return {**super().default_sizes(part, conventions), **own}
 
     def defining_sizes(self, conventions: Conventions) -> tuple[Symbol, ...]:
         """Return B and C, or only B if one more token is counted."""
         return (B,) if conventions.get("tokens") == "one" else (B, C)
+
+    def notes_for(self, formula: Formula) -> list[str]:
+        """Return the sentences that apply because of the operations in a formula, and those about an engine."""
+        engine = engine_of(formula.conventions)
+        if engine is None and formula.conventions.get("state", "fp32") == "fp32":
+            return super().notes_for(formula)
+        entries = [line.entry for _, line in formula.root.leaves() if line.entry]
+        own = [note for matches, note in self.notes.items() if matches is reuses and any(map(matches, entries))]
+        return [
+            *own,
+            *([engine.note(entries)] if engine else []),
+        ]
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions of a cache.
 
         W >= 2 if W is also the bytes per element of a convolution state or of tokens that are kept. C is at least the
         number of tokens of each group if entries overlap, because the last group is cached. The block of a format
-        divides the elements that it runs over.
+        divides the elements that it runs over. A shared prefix has at most C tokens. Groups of layers hold for the
+        numbers of layers in the conditions.
         """
         form = CACHE_FORMATS[conventions[self.cache_dtype]]
-        widths = {_block_width(entry, form) for _, entry in ledger if form.block > 1 and _is_cached(entry)}
+        packed = conventions["latent"] == "compressed"
+        widths = {_block_width(entry, form, packed) for _, entry in ledger if form.block > 1 and _is_cached(entry)}
         remedy = f"{self.cache_dtype}={form.name} has blocks of {form.block} elements"
         blocks = tuple(Divides(Integer(form.block), width, remedy) for width in sorted(widths, key=str))
         groups = {entry.compressed for _, entry in ledger if compresses(entry) and entry.function == OVERLAPPING}
         whole = tuple(AtMost(group, C, NO_GROUP) for group in sorted(filter(None, groups), key=str))
-        return (*whole, *blocks, *self._wide(ledger, conventions))
+        shared = (AtMost(C_pre, C, SHORT_PREFIX),) if conventions.get("prefix") == "shared" else ()
+        plan = self._plan(ledger, conventions)
+        return (*whole, *blocks, *shared, *(plan.conditions if plan else ()), *self._wide(ledger, conventions))
 
     def _wide(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         if conventions[self.model_dtype] != "symbolic" or conventions.get("tokens") == "one":
@@ -408,14 +624,22 @@ class Cached(Quantity):
         )
 
 
+def _architecture(part: Countable) -> str:
+    """Return the name of a model, or "" for a component."""
+    return part.name if part.role == "model" else ""
+
+
 def _is_cached(entry: Entry) -> bool:
     """Return whether an operation reads keys or values that are cached."""
     attends = entry.kind in (OperationKind.SCORES, OperationKind.MIX)
     return attends and not (entry.output.encoded or entry.recalled or entry.reused or entry.keyed or entry.window == 0)
 
 
-def _block_width(entry: Entry, form: CacheFormat) -> Expr:
+def _block_width(entry: Entry, form: CacheFormat, compressed: bool) -> Expr:
     """Return the number of elements that the blocks of a format run over."""
+    if entry.latent and compressed:
+        latent, key = entry.latent
+        return latent.width if form.packed else latent.width + key.width
     _, heads, _, width = (entry.share or entry.inputs[1]).shape
     return width if form.width == "head" else heads * width
 

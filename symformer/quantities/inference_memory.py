@@ -15,11 +15,14 @@ from .cache_rules import (
     COMPRESSED_BYTES,
     CONVOLUTION_BYTES,
     DTYPE,
+    ENGINE,
     GENERAL_STATE_BYTES,
     LATENT,
+    PREFIX,
     SHIFT_BYTES,
     SIZES,
     STATE_BYTES,
+    STATE_DTYPE,
     WINDOW,
     Cached,
     applies_delta_rule,
@@ -63,6 +66,11 @@ def convolution(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     return tuple(convolved(entry, conventions["weights"], conventions))
 
 
+def recurrent_state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the bytes of the recurrent state."""
+    return state(entry, conventions["weights"], conventions)
+
+
 def compressed_entries(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the compressed entries and of the tokens that later entries need."""
     return tuple(compressed(entry, CACHE_FORMATS[conventions["cache"]].element, conventions["weights"], conventions))
@@ -79,11 +87,8 @@ class InferenceMemory(InFormat, Cached):
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the account: the bytes of the weights of each entry, then its other bytes."""
-        kept = self.stored(ledger, conventions).terms
-        return tally(
-            ledger.root,
-            lambda entry: (*kept.get(id(entry), ()), *self.rules[entry.kind](entry, conventions)),
-        )
+        kept, cached = self.stored(ledger, conventions).terms, self.terms_by(ledger, conventions)
+        return tally(ledger.root, lambda entry: (*kept.get(id(entry), ()), *cached(entry)))
 
 
 QUANTITY = InferenceMemory(
@@ -97,7 +102,7 @@ QUANTITY = InferenceMemory(
         **rows(counts_nothing, *WEIGHTLESS),
         OperationKind.SELECT: last_tokens,
         **rows(cached, *ATTENDING),
-        **rows(state, *CARRYING),
+        **rows(recurrent_state, *CARRYING),
         **rows(compressed_entries, *COMPRESSING),
         OperationKind.PRODUCT: per_token_product,
         OperationKind.OBSERVED: refuse_observed,
@@ -106,9 +111,12 @@ QUANTITY = InferenceMemory(
     {
         "weights": Convention(MEANINGS, unusual=UNUSUAL),
         "cache": Convention(CACHE_MEANINGS, unusual=UNUSUAL_CACHES),
+        "engine": ENGINE,
         "block": Convention(PAGES, hidden_by_default=True, unusual=PAGES),
+        "prefix": PREFIX,
         "window": WINDOW,
         "latent": LATENT,
+        "state": STATE_DTYPE,
         "logits": Convention({"fp32": "4 bytes per element", **{k: v for k, v in DTYPE.items() if k != "fp32"}}),
     },
     logits="The logits of one token in each sequence are included.",

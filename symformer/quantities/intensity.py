@@ -50,9 +50,9 @@ class Intensity(RatioQuantity):
         """Return whether the weights count in the format in which the model is published, unless one is given."""
         return BYTES.takes_own_format(part)
 
-    def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
+    def default_sizes(self, part: Countable, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the elements per group, if the format has groups."""
-        return BYTES.default_sizes(conventions)
+        return BYTES.default_sizes(part, conventions)
 
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
         """Return why the format of the weights affects the answer; "" if it is given."""

@@ -9,12 +9,15 @@ from .cache_formats import CACHE_FORMATS, CACHE_MEANINGS, PAGES, UNUSUAL_CACHES
 from .cache_rules import (
     COMPRESSED_BYTES,
     CONVOLUTION_BYTES,
+    ENGINE,
     GENERAL_STATE_BYTES,
     LATENT,
+    PREFIX,
     REUSED,
     SHIFT_BYTES,
     SIZES,
     STATE_BYTES,
+    STATE_DTYPE,
     WINDOW,
     Cached,
     applies_delta_rule,
@@ -50,6 +53,11 @@ def convolution_state(entry: Entry, conventions: Conventions) -> tuple[Term, ...
     return tuple(convolved(entry, conventions["dtype"], conventions))
 
 
+def recurrent_state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the bytes of the recurrent state."""
+    return state(entry, conventions["dtype"], conventions)
+
+
 def compressed_entries(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of the compressed entries and of the tokens that later entries need."""
     size = CACHE_FORMATS[conventions["dtype"]].element
@@ -63,6 +71,8 @@ def last_tokens(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 def traced_cache_bytes(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Return the bytes of a traced cache tensor. Raises RuleError for a state with a dtype other than fp32."""
+    if conventions.get("engine", "transformers") != "transformers":
+        raise RuleError(f"{entry.path}: engine={conventions['engine']} is not supported for a trace")
     if entry.function == STATE and conventions["dtype"] != "fp32":
         raise RuleError(f"{entry.path}: a cached state other than keys and values needs dtype=fp32")
     if (dtype := conventions["dtype"]) not in SIZES:
@@ -79,7 +89,7 @@ QUANTITY = Cached(
         **rows(cached, *ATTENDING),
         OperationKind.SELECT: last_tokens,
         OperationKind.CONVOLUTION: convolution_state,
-        **rows(state, *CARRYING),
+        **rows(recurrent_state, *CARRYING),
         **rows(compressed_entries, *COMPRESSING),
         OperationKind.PRODUCT: per_token_product,
         OperationKind.OBSERVED: measured("kv-cache", traced_cache_bytes),
@@ -87,13 +97,16 @@ QUANTITY = Cached(
     ("tensor", "factors"),
     {
         "dtype": Convention(CACHE_MEANINGS, unusual=UNUSUAL_CACHES),
+        "engine": ENGINE,
         "block": Convention(PAGES, hidden_by_default=True, unusual=PAGES),
+        "prefix": PREFIX,
         "tokens": Convention(
             {"all": "all C tokens in the cache", "one": "one additional token, before any window is full"},
             lambda entry: entry.kind in ATTENDING,
         ),
         "window": WINDOW,
         "latent": LATENT,
+        "state": STATE_DTYPE,
     },
     decoded_tokens=0,
     recurrent="The bytes of the recurrent state that each layer passes to the next token, for each of B sequences.",

@@ -133,7 +133,13 @@ PLACEMENT: Mapping[str, Convention] = {
 
 
 class Countable(Divisible, Protocol):
-    """A part with a ledger, the conditions of its formulas, and the library of its torch class."""
+    """A part with a name, a ledger, the conditions of its formulas, and the library of its torch class."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def role(self) -> str: ...
 
     @property
     def ledger(self) -> Ledger: ...
@@ -279,6 +285,7 @@ class Quantity:
         if (own := self.at(source)) is not self:
             return own.formula(part, stem, given, relations, source, free_layers=free_layers)
         part = part.for_quantity(self, given)
+        given = self.with_defaults(part, given)
         constraints = part.constraints
         self.check(part, given)
         chosen = self.choose(given)
@@ -303,13 +310,14 @@ class Quantity:
         root = self.account(ledger, chosen)
         if placement.context == "on" and root.each.has(C):
             constraints = (*constraints, Divides(N_cp, C))
+        totals = {**part.totals, **self.totals_of(ledger, chosen)}
         reach = length_conditions(ledger, root.each.free_symbols, self.decoded_tokens)
         return Formula(
             id=f"{stem}.{self.measure.name}",
             measure=self.measure_under(chosen),
             root=root,
-            relations=close_relations({**part.totals, **relations}, part.totals),
-            totals=frozenset(part.totals),
+            relations=close_relations({**totals, **relations}, totals),
+            totals=frozenset(totals),
             conventions=chosen,
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
             source=source,
@@ -321,7 +329,7 @@ class Quantity:
         """Return the quantity at the sizes of a model, if its rules depend on their values."""
         return self
 
-    def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
+    def default_sizes(self, part: Countable, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the values of sizes of the run that the conventions introduce and that the model need not set."""
         return {}
 
@@ -381,6 +389,10 @@ class Quantity:
         """Return why the storage format of a part's weights affects the answer; "" if it does not."""
         return self.by_format
 
+    def with_defaults(self, part: Countable, given: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the conventions that were set, and the defaults of others that depend on these and on the part."""
+        return given
+
     def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError if a convention is not supported for this part."""
 
@@ -391,6 +403,10 @@ class Quantity:
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions of the formula in addition to the model's."""
         return ()
+
+    def totals_of(self, ledger: Ledger, conventions: Conventions) -> Relations:
+        """Return the sizes that the terms of the quantity name, in addition to the totals of the model."""
+        return {}
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the total of every entry of a ledger. Raises RuleError for an unsupported kind of operation."""

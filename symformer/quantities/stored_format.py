@@ -10,7 +10,7 @@ from sympy import Symbol
 
 from ..formulas.formula import SizeSource
 from ..language.errors import RuleError
-from ..language.sizes import Condition
+from ..language.sizes import Condition, Relations
 from ..ledger.facts import Ledger
 from ..ledger.placement import WHOLE, Placement
 from .quantity import Conventions, Countable, Quantity
@@ -53,13 +53,17 @@ class InFormat(Quantity):
             raise RuleError(f"{form} is not supported per rank, because llama.cpp divides models in another way")
         return stored_weights(ledger, conventions[WEIGHTS], self.numbers, self.rope)
 
-    def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
+    def default_sizes(self, part: Countable, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the elements per group, if the format has groups."""
-        return defaults(self.choose(conventions).get(WEIGHTS, ""))
+        return {**super().default_sizes(part, conventions), **defaults(self.choose(conventions).get(WEIGHTS, ""))}
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions of the quantity and the conditions on the shapes of the weights."""
         return (*super().conditions(ledger, conventions), *self.stored(ledger, conventions).conditions)
+
+    def totals_of(self, ledger: Ledger, conventions: Conventions) -> Relations:
+        """Return the sizes that the terms of the format name."""
+        return self.stored(ledger, conventions).totals
 
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
         """Return why the format of a part's weights affects the answer; "" if the format is given."""

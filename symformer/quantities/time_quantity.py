@@ -104,10 +104,11 @@ class TimeQuantity(Quantity):
         own = {name: value for name, value in given.items() if name in side.choices}
         return side.formula(part, stem, own, relations, source)
 
-    def default_sizes(self, conventions: Conventions) -> Mapping[Symbol, int]:
+    def default_sizes(self, part: Countable, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the values of sizes that the format of the weights introduces."""
         own = {name: value for name, value in conventions.items() if name in self.moved.choices}
-        return self.moved.default_sizes({**own, **{k: v for k, v in self.fixed.items() if k in self.moved.choices}})
+        own |= {name: value for name, value in self.fixed.items() if name in self.moved.choices}
+        return self.moved.default_sizes(part, own)
 
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
         """Return why the format of a part's weights affects the answer; "" if the format is given."""

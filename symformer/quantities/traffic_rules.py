@@ -169,7 +169,7 @@ def _one(dim: Expr) -> Expr:
 
 def _seen(entry: Entry) -> Expr:
     """Return the number of keys that one new token sees: the cached ones and its own."""
-    return tokens(entry, "needed") + 1
+    return tokens(entry, {"window": "needed"}) + 1
 
 
 def _cached(entry: Entry, tensor: Tensor, conventions: Conventions) -> Shape:

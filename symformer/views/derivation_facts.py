@@ -14,6 +14,7 @@ from sympy import Expr, Integer, expand
 
 from ..architectures.base_architecture import Architecture
 from ..catalogue.measured_model import MeasuredModel
+from ..components.base import Component
 from ..formulas import ranks
 from ..formulas.account import Line
 from ..formulas.derivation import Derivation
@@ -191,7 +192,7 @@ def derivation_facts(
         places=places,
         quantities=found,
         refused=tuple(refused),
-        figure=figure_of(subject, shown.component, first.formula, first.value) if first else None,
+        figure=_figure(subject, shown.component, first) if first else None,
         relative=_relative(model, formulas) if full else None,
         json=tuple({**show_json(model, each), "id": each.id, "target": model.name} for each in formulas),
     )
@@ -210,6 +211,7 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
     question = find_quantity(formula.measure.name)
     numbers = known if known and set(formula.symbols) <= known.keys() else None
     value = formula.value(numbers) if numbers else None
+    complete = formula.with_totals(numbers) if numbers is not None else None
     check = check_of(model, formula)
     conditions = conditions_of(model, formula)
     full = full and formula.additive
@@ -219,11 +221,11 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
         definition=_definition(question, formula, known),
         conditions=conditions,
         params=_params(model, formula),
-        purposes=_purposes(formula, numbers, value),
-        rows=tuple(_rows(formula, numbers, value)),
-        totals=tuple(_totals(formula, numbers, value)) if formula.additive else (),
+        purposes=_purposes(formula, complete, value),
+        rows=tuple(_rows(formula, complete, value)),
+        totals=tuple(_totals(formula, complete, value)) if formula.additive else (),
         parts=_parts(formula, question, model, check.from_torch) if full else None,
-        examples=example_facts(model, formula, numbers) if full else None,
+        examples=example_facts(model, formula, complete) if full else None,
         check=check,
         checked=question.checked_by,
     )
@@ -278,6 +280,14 @@ def _params(model: Model, formula: Formula) -> Label | None:
     except SymformerError:
         return None
     return Label(params.measure.letter, "", params.display_expr)
+
+
+def _figure(subject: SubjectFacts, component: Component, first: QuantityFacts) -> FigureFacts | None:
+    """Return the facts of the figure; None if the amounts of each kind of layers are not known."""
+    try:
+        return figure_of(subject, component, first.formula, first.value)
+    except RuleError:
+        return None
 
 
 def _purposes(formula: Formula, numbers: Numbers | None, total: int | None) -> tuple[AmountFacts, ...]:

@@ -141,8 +141,8 @@ def _leading(formula: Formula, others: Sequence[Model], numbers: Numbers | None)
     if len(same) > 1:
         largest = max(same, key=itemgetter(0))[1]  # the first of several equally large
         smallest = min(same, key=itemgetter(0))[1]
-        other = smallest if largest.known == numbers else largest
-        there = (other.target, leading.omitted_share(other.known))
+        other = smallest if formula.with_totals(largest.known) == numbers else largest
+        there = (other.target, leading.omitted_share(formula.with_totals(other.known)))
     return LeadingFacts(leading.expr, leading.omitted_share(numbers), there)
 
 

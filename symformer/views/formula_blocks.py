@@ -10,6 +10,7 @@ from ..language.symbols import LETTERS, letter, print_order
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
 from ..quantities import quantity as find_quantity
+from .cache_parts import cache_blocks
 from .part_copies import copies_line, path_of
 from .provenance_lines import provenance_lines
 from .purpose_totals import purpose_table
@@ -37,6 +38,7 @@ def formula_blocks(
     ]
     found += purpose_table(model, formula, memory)
     found += tower_table(model, formula)
+    found += cache_blocks(model, formula)
     return [*found, *([formula.rows.as_table()] if formula.rows else [])]
 
 

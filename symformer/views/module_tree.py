@@ -79,7 +79,7 @@ class ModuleTree:
         _grow(root, formula.root, Integer(1), formula)
         for _, node in root.lines():
             node.total = formula.collect_totals(expand(node.total))
-            node.value = None if whole is None else evaluate(node.total, model.known, node.name)
+            node.value = None if whole is None else evaluate(node.total, formula.with_totals(model.known), node.name)
         return cls(model, formula, root, whole)
 
     def to_blocks(self) -> list[BriefBlock]:

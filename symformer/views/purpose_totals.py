@@ -40,7 +40,7 @@ def purpose_totals(model: Model, formula: Formula) -> list[PurposeTotal]:
     found = purposes(formula) if formula.additive and formula.measure.unit == "bytes" else {}
     if len(found) < 2:
         return []
-    known = model.known
+    known = formula.with_totals(model.known)
     return [
         PurposeTotal(what, total, evaluate(total, known, what) if total.free_symbols <= known.keys() else None)
         for what, total in found.items()

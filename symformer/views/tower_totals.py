@@ -36,7 +36,7 @@ def tower_totals(model: Model, formula: Formula) -> list[TowerTotal]:
     }
     if (rest := expand(formula.display_expr - sum(totals.values()))) != 0:
         totals[REST] = formula.collect_totals(rest)
-    known = model.known
+    known = formula.with_totals(model.known)
     return [
         TowerTotal(tower, total, evaluate(total, known, tower) if total.free_symbols <= known.keys() else None)
         for tower, total in totals.items()

@@ -197,7 +197,7 @@ def _library(name: str) -> str:
 def _numbers_of(formula: Formula) -> Mapping[Symbol, int]:
     """Return the numbers of a formula, after checking every condition."""
     formula.value()
-    return formula.source.known if formula.source is not None else {}
+    return formula.with_totals(formula.source.known) if formula.source is not None else {}
 
 
 def _nominal(model: Model, active: bool) -> Iterator[CountingMethod]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from sympy import Expr, Symbol
 
 from ...formulas.account import Term
 from ...language.errors import RuleError
-from ...language.sizes import Condition, Divides
+from ...language.sizes import Condition, Divides, Relations
 from ...ledger.adapters import is_adapted
 from ...ledger.facts import Ledger, OperationKind, Weight
 from ..cache_formats import ELEMENTS
@@ -55,6 +55,7 @@ class StoredWeights:
 
     terms: Mapping[int, tuple[Term, ...]]  # by the ``id`` of the entry that stores them
     conditions: tuple[Condition, ...] = ()
+    totals: Relations = field(default_factory=dict)  # sizes that the terms name, such as the layers with a better type
 
 
 def stored_weights(ledger: Ledger, name: str, numbers: Mapping[Symbol, int], rope: str = "") -> StoredWeights:
@@ -93,6 +94,7 @@ def stored_weights(ledger: Ledger, name: str, numbers: Mapping[Symbol, int], rop
         return StoredWeights(
             {entry: tuple(terms) for entry, terms in plan.terms.items()},
             tuple(plan.conditions.values()),
+            plan.totals,
         )
     return _by_matrix(ledger, LINEAR_FORMATS[name])
 

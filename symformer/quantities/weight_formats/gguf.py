@@ -10,10 +10,10 @@ from ...formulas.account import Term
 from ...language.errors import RuleError, joined
 from ...language.notation.text import text
 from ...language.sizes import AtMost, Condition, Differs, Divides, Equals, NotMultiple, substitute
-from ...language.symbols import LETTERS, A, G, L, X
+from ...language.symbols import LETTERS, A, G, L, L_better, X
 from ...ledger.facts import ONE, ROTARY, Entry, Ledger, OperationKind
 from ..rule_sets.linear_roles import Role, RoleTable
-from .gguf_mixtures import MIXTURES, GGUFMixture, GGUFTensor, TypeChoice, layers_with
+from .gguf_mixtures import MIXTURES, BetterLayers, GGUFMixture, GGUFTensor, TypeChoice, layers_with
 from .gguf_types import BLOCKS, FALLBACKS
 from .stored_matrix import StoredMatrix, WeightRole, stored_matrices
 
@@ -67,11 +67,13 @@ class GGUFPlan:
         self._check(ledger)
         self._roles = RoleTable(ledger)
         self._counts = {id(entry): count for count, entry in ledger}
+        self._has_kinds = any(scope.mixture for scope in ledger.root.walk())
         self._sizes = ledger.sizes
         self._has_experts = any(entry.kind is OperationKind.EXPERTS for _, entry in ledger)
         self._tied = self._roles.tables
         self._headless = not any(entry.logits for _, entry in ledger)
         self._attention = self._attention_matrices(ledger)
+        self.totals: dict[Symbol, Expr] = {}
         self.terms: dict[int, list[Term]] = {}
         for matrix in stored_matrices(ledger):
             self.terms.setdefault(id(matrix.entry), []).extend(self._terms(matrix))
@@ -146,14 +148,25 @@ class GGUFPlan:
         if choice.layers is None:
             return [self._term(matrix, choice.better or base, ONE)]
         layers = self._layers(matrix.entry)
-        better = layers_with(choice.layers, layers)
+        better = self._named(choice.layers, layers_with(choice.layers, layers))
         return [
             self._term(matrix, choice.better, better / layers),
-            self._term(matrix, choice.other or base, (layers - better) / layers),
+            self._term(matrix, choice.other or base, 1 - better / layers),
         ]
+
+    def _named(self, which: BetterLayers, count: Expr) -> Expr:
+        """Return a number of layers, by a letter of its own if it is a long expression."""
+        if which is not BetterLayers.MORE or count.is_number:
+            return count
+        return L_better if self.totals.setdefault(L_better, count) == count else count
 
     def _layers(self, entry: Entry) -> Expr:
         count = self._counts[id(entry)]
+        if self._has_kinds:
+            raise RuleError(
+                f"{entry.path}: weights={PREFIX}{self.name} has better types in some layers, and how many of each kind "
+                "of layers these are is not known"
+            )
         if not (count.is_Symbol or count.is_Integer or count.is_Add):
             raise RuleError(f"{entry.path}: weights={PREFIX}{self.name} depends on which layers have this weight")
         return count
