@@ -56,7 +56,7 @@ class ModelRow:
 
 def model_rows(model: Model, formula: Formula) -> list[ModelRow]:
     """Return the weights that weight memory counts, in execution order. Raises SizeError if a size has no value."""
-    numbers = formula.source.known if formula.source is not None else model.known
+    numbers = formula.with_totals(formula.source.known if formula.source is not None else model.known)
     found: list[ModelRow] = []
     is_gguf = formula.conventions.get("weights", "").startswith(PREFIX)
     for count, line in formula.root.leaves():
