@@ -131,7 +131,8 @@ def test_leading_terms_of_gpt2_and_llama() -> None:
 @pytest.mark.parametrize("name", presets())
 def test_every_preset_is_complete_and_has_a_source(name: str) -> None:
     model, facts = architecture(name), presets()[name]
-    assert facts.keys() <= {"architecture", "options", "sizes", "hub", "also", "source", "params", "weights", "rope"}
+    known = {"architecture", "options", "sizes", "hub", "also", "source", "params", "weights", "rope"}
+    assert facts.keys() <= known | {"layers", "positions"}
     assert model.params.value() > 0
     assert len(facts["source"]) > 10
     run = {size for size in model.sizes if letter(size).run or (size == Z and model.component.witness.each_image)}

@@ -223,6 +223,9 @@ class DeviceFit(Answer):
             *([f"{name}={value}"] for name, value in self.conventions.items()),
             ["weights, cache and logits by their layout; activations and the engine's buffers are not included"],
         ]
+        limited_by_size = any(each.cap for each in self.formats)
+        if not self.model.provenance.positions and not limited_by_size and any(each.context for each in self.formats):
+            found.append(["the model's number of positions is not known; memory alone limits the contexts"])
         return [*found, *self.rank_lines()]
 
     def _refusals(self) -> dict[str, list[str]]:
@@ -254,7 +257,7 @@ class DeviceFit(Answer):
         return [*found, Paragraph([self.verdict])]
 
     def setup_blocks(self) -> list[BriefBlock]:
-        """Return a line for the devices, the batch and the context, the conventions, and what is counted."""
+        """Return lines on the devices, the batch, the context, the conventions and the counted bytes."""
         return [*map(Paragraph, self._lines())]
 
     def format_blocks(self) -> list[BriefBlock]:

@@ -60,7 +60,7 @@ class Purpose:
     memory: str
     flops: str
     sizes: tuple[str, ...]
-    step: str  # what the bytes sent and the FLOPs are counted for
+    step: str  # the step of which the bytes sent and the FLOPs are counted
     conventions: Mapping[str, str]  # the defaults
     data: tuple[str, ...]  # the ZeRO stages, with several replicas
     recompute: tuple[str, ...]
@@ -206,7 +206,7 @@ class Layouts(Answer):
         ]
 
     def to_blocks(self) -> list[BriefBlock]:
-        """Return the devices, a table of the first layouts, and what is refused."""
+        """Return the devices, a table of the first layouts, and the refusals."""
         found: list[BriefBlock] = [Heading(1, [f"{self.model.title} ({self.model.target})"])]
         found += map(Paragraph, self._lines())
         rows = [self._row(place) for place in range(min(self.limit, self.count))]

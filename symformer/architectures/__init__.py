@@ -148,7 +148,8 @@ def architecture(name: str, /, **options: Any) -> Model:
     model = _stated(_model(name, _component(base, chosen), sizes), own)
     if not facts:
         return model
-    stated = {name: facts[name] for name in ("weights", "rope") if name in facts}
+    # The positions are those of its config.json, as stored in ai-dynamo/aiconfigurator at commit 095f58a51.
+    stated = {name: facts[name] for name in ("weights", "rope", "positions") if name in facts}
     order = base.fields.layer_order_at(model.known, facts.get("layers", {}))
     return replace(model, provenance=replace(model.provenance, layers=order, **stated))
 

@@ -52,7 +52,7 @@ POSITIONS = "max_position_embeddings"
 
 
 def positions(config: Mapping[str, Any]) -> int:
-    """Return the positions that a config, or that of its language model, states for all tokens; 0 if it states none.
+    """Return the positions for all tokens that a config or its language section states; 0 if it states none.
 
     >>> positions({"text_config": {"max_position_embeddings": 131072}})
     131072

@@ -59,8 +59,8 @@ def _closed_forms(found: DeviceFit) -> list[Block]:
             [
                 "The longest context of ",
                 Math(Size(B)),
-                " sequences, in closed form: the usable bytes minus those that do not depend on the batch and those of "
-                "each sequence, over the bytes of a token. It holds for contexts in which every window is full.",
+                " sequences, in closed form: the usable bytes minus the weights and the bytes of each sequence, divided "
+                "by the bytes of a token. It holds for contexts in which every window is full.",
             ]
         ),
     ]

@@ -331,7 +331,7 @@ class Formula(Operators, Tabular, Immutable, Shown):
         Returns
         -------
         dict
-            The same values, and those of totals that have none.
+            The same values, and the values of the totals.
 
         Examples
         --------

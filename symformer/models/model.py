@@ -189,7 +189,7 @@ class Model(Immutable, Shown):
         Returns
         -------
         Formula
-            The closed form, in which the numbers of layers are those of the stage.
+            The closed form, with the numbers of layers of the stage.
 
         Raises
         ------

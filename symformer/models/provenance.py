@@ -156,7 +156,7 @@ class Provenance(Immutable):
     group: int = 0  # the elements per group of that format, if it has groups
     unsupported: str = ""  # the field and the value for which its quantization is not supported, or ""
     rope: str = ""  # the type of scaling of its rotary frequencies, such as "llama3"
-    positions: int = 0  # the positions that its config states for all tokens, or 0
+    positions: int = 0  # the positions for all tokens that its config states, or 0 if they are not known
     layers: tuple[Symbol, ...] = ()  # the size that counts each layer, in order; () if the order is not known
     reading: TraceEvidence | None = None  # None for a built-in model, which certificates cover
     config: Mapping[str, int] = field(default_factory=dict)  # every integer of the traced config

@@ -272,7 +272,7 @@ class Quantity:
             The model the formula belongs to.
         free_layers : bool
             With ``pipeline``: the stage has any number of layers of each kind, instead of 1/N_pp of all layers. The
-            sizes that count layers then count those of the stage.
+            sizes that count layers then count the layers of the stage.
 
         Raises
         ------

@@ -23,7 +23,7 @@ class Traffic(InFormat):
         return super().stored(ledger, conventions) if in_format(conventions) else StoredWeights({})
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """Return the bytes of every entry, including those of the weights that it reads in their format."""
+        """Return the bytes of every entry, including the weights that it reads in their format."""
         kept = self.stored(ledger, conventions).terms
         owner = {weight.path: id(entry) for _, entry in ledger for weight in entry.weights}
 

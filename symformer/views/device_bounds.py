@@ -95,7 +95,7 @@ class DeviceMemory:
 
 
 def on_device(chosen: ChosenDevice, formula: Formula) -> DeviceRates | DeviceMemory:
-    """Return what a formula needs of a device: its memory for a number of bytes to store, or its rates."""
+    """Return the memory of a device for a number of stored bytes, or its rates for other formulas."""
     if formula.measure.name not in STORED:
         return DeviceRates.of(chosen, formula)
     if chosen.device is None:

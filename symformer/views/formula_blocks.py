@@ -22,7 +22,7 @@ from .tower_totals import tower_table
 def formula_blocks(
     model: Model, whole: Formula, formula: Formula, on_device: Sequence[Line] = (), memory: int | None = None
 ) -> list[BriefBlock]:
-    """Return the blocks of a formula, which is that of the whole model or of one part.
+    """Return the blocks of a formula, of the whole model or of one part.
 
     ``on_device`` has lines on the device, and ``memory`` is the number of its bytes.
     """
