@@ -22,7 +22,7 @@ from .numpy_import import load_numpy
 from .rank_amounts import REPLICATED, RankAmounts, StageAmounts, stage_sizes
 from .result import Answer, Told, ignore_progress
 from .row_selection import Objective, ParetoFront
-from .solve import _whole, usable
+from .solve import memory_bytes, usable
 
 MOST = 10**7  # layouts
 SHOWN = 10
@@ -331,7 +331,7 @@ def layouts(
     check_conventions(conventions)
     purpose = TRAINING if train else INFERENCE
     conventions = {**purpose.conventions, **conventions}
-    limit_bytes = _whole(memory, "bytes")
+    limit_bytes = memory_bytes(memory)
     room = usable(limit_bytes, share, reserve, "bytes")
     try:
         numbers = Axis.of(str(N_dev), devices).values
