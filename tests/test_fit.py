@@ -192,7 +192,7 @@ def test_a_context_too_short_for_a_group_does_not_hide_longer_ones() -> None:
     (row,) = sf.fit(model, memory="535GiB", weights="bf16").formats
     assert row.context is not None
     total = model.formula("inference-memory", weights="bf16").compile()
-    assert total(B=1, C=row.context) <= 800 * 2**30 < total(B=1, C=row.context + 1)
+    assert total(B=1, C=row.context) <= 535 * 2**30 < total(B=1, C=row.context + 1)
 
 
 def test_the_group_of_a_config_is_that_of_its_own_format_only(tmp_path: Path) -> None:
