@@ -303,3 +303,17 @@ def test_python_refuses_what_the_command_refuses() -> None:
     found = layouts("gpt2", devices=1, memory="1GB", sizes={"B": 1, "C": 2})
     assert isinstance(found, Layouts)
     assert found.table()["memory"] == [sf.model("gpt2").formula("inference-memory").value(B=1, C=2)]
+
+
+@pytest.mark.exhaustive
+def test_the_workers_of_a_client_find_the_same_layouts() -> None:
+    from dask.distributed import Client
+
+    given: dict[str, Any] = {"devices": "1:12", "memory": "1MB", "sizes": {"B": 12, "C": 31}, "weights": "bf16"}
+    model = sf.model(config_of("qwen3_moe", 1))
+    with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+        spread = layouts(model, client=client, **given)
+    alone = layouts(model, **given)
+    assert alone.count > 40
+    assert spread.table() == alone.table()
+    assert spread.refused == alone.refused
