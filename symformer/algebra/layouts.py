@@ -225,7 +225,7 @@ class Layouts(Answer):
         """Return the table of some layouts, with the columns in which layouts differ."""
         several = len(self.devices) > 1
         degrees = [name for name in DEGREES if any(row[name] > 1 for row in rows)]
-        choices = [name for name in ("zero", "recompute") if self.purpose is TRAINING]
+        choices = [name for name in ("zero", "recompute") if self.purpose == TRAINING]
         staged = "pp" in degrees
         head: list[Line] = [["devices"]] if several else []
         head += [[name] for name in (*degrees, *choices)]
@@ -423,7 +423,7 @@ class _Search:
             name: numpy.concatenate([piece[name] for piece in pieces]) if pieces else numpy.array([], dtype=int)
             for name in names
         }
-        if self.purpose is INFERENCE:
+        if self.purpose == INFERENCE:
             del joined["zero"], joined["recompute"]
         return joined, searched, {why: ", ".join(sorted(set.intersection(*each))) for why, each in refused.items()}
 
@@ -455,7 +455,7 @@ class _Search:
     def _ranks(self, number: int) -> Iterator[Ranks]:
         """Yield every way to write a number of devices as a product of degrees that the model can have."""
         most = {size: int(self.model.known.get(size, 0)) for size in (A, L, X)}
-        batch, contexts = self.run_sizes["B"], self.purpose is TRAINING
+        batch, contexts = self.run_sizes["B"], self.purpose == TRAINING
         for tp in _divisors(number, most[A] or number):
             for pp in _divisors(number // tp, most[L] or 1):
                 if self.even and most[L] % pp:
@@ -488,7 +488,7 @@ class _Search:
         placed = {"tensor": self.conventions.get("tensor", "on")} if tensor else {}
         placed |= {"context": "on"} if contexts else {}
         placed |= {"expert": "on"} if experts else {}
-        training = self.purpose is TRAINING
+        training = self.purpose == TRAINING
         sharded = {"data": zero} if zero != "off" else {}
         shared = {"data": zero if zero != "off" else "replicated" if data else "off"} if training else {}
         again = {"recompute": recompute} if recompute != "none" else {}
@@ -519,7 +519,7 @@ class _Search:
         memory, sent, flops = amounts
         degrees = {"N_tp": ranks["tp"], "N_cp": ranks["cp"], "N_ep": ranks["ep"], "N_dp": ranks["dp"]}
         replica = self.run_sizes["B"] // (ranks["dp"] * ranks["ep"])
-        if self.purpose is INFERENCE:
+        if self.purpose == INFERENCE:
             sizes = {**degrees, **self.run_sizes, "B": replica}
             bytes_needed, holds = _fullest(memory, ranks["pp"], sizes)
             bytes_sent, also = _fullest(sent, ranks["pp"], {**degrees, "B": replica, "S": 1})
