@@ -314,17 +314,66 @@ def test_stages_are_refused_if_their_layers_cannot_be_counted(target: str, said:
 PRESETS = {facts["architecture"]: name for name, facts in reversed(presets().items())}  # the first of each
 
 
-@pytest.mark.parametrize("name", sampled(12, sorted(PRESETS.values())))
-def test_the_stages_of_a_model_sum_to_it(name: str) -> None:
+# Their layers share weights, read more than the previous layer, or have an order that the preset does not state.
+NO_STAGES = frozenset(
+    [
+        "albert",
+        "bamba",
+        "bare-bones-transformer-lm",
+        "bart",
+        "clip",
+        "deberta-v2",
+        "deepseek-v4",
+        "dit",
+        "esm",
+        "feed-forward-lm",
+        "flux",
+        "gemma3n",
+        "gpt-neo",
+        "granitemoehybrid",
+        "jamba",
+        "kimi-linear",
+        "lfm2",
+        "lfm2-moe",
+        "llama4",
+        "m2m-100",
+        "mbart",
+        "mimo-v2-flash",
+        "modernbert",
+        "mt5",
+        "nemotron-h",
+        "qwen3-vl",
+        "rwkv7",
+        "sam",
+        "sd3",
+        "siglip",
+        "t5",
+        "t5gemma",
+        "transformer",
+        "transformer-decoder-layer",
+        "transformer-encoder-layer",
+        "umt5",
+        "whisper",
+        "zamba2",
+    ]
+)
+
+
+@pytest.mark.parametrize("architecture", sampled(12, sorted(PRESETS)))
+def test_the_stages_of_a_model_sum_to_it(architecture: str) -> None:
     """Each weight and each layer's cache is on one stage; a tied head is a copy of the table on the last one."""
-    model = sf.model(name)
+    model = sf.model(PRESETS[architecture])
+    if architecture in NO_STAGES:
+        with pytest.raises(RuleError):
+            RankAmounts(model, "params", {}).stages({})
+        return
     for quantity, sizes in (("params", {}), ("kv-cache", {"B": 3, "C": 500})):
         try:
             whole = model.formula(quantity).value(**sizes)
-            parts = RankAmounts(model, quantity, {}).stages(sizes)
-        except (RuleError, SizeError) as error:  # of a model without such stages, or without a cache
-            assert str(error)
+        except (RuleError, SizeError):
+            assert quantity == "kv-cache"  # a model without a cache
             continue
+        parts = RankAmounts(model, quantity, {}).stages(sizes)
         layers = stage_layers(parts.order, 3)
         places = ("first", "middle", "last")
         total = sum(parts.once[place].of(each, None) for place, each in zip(places, layers, strict=True))
