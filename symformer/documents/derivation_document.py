@@ -173,7 +173,11 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
             sides = [*_side(formula.moved, formula, "bytes"), *_side(formula.work, formula, "flops")]
             checked = [*sides, Heading(1, ["The check against torch"]), *checked]
         return [*_bound(formula, value, subject), *counted], [*holds, *checked]
-    result = [*_result(formula, value, subject, found.definition.basis), *message(formula, value, found.purposes, found.params), *counted]
+    result = [
+        *_result(formula, value, subject, found.definition.basis),
+        *message(formula, value, found.purposes, found.params),
+        *counted,
+    ]
     if form == "short":
         return result, [*holds, _totals(formula, value, found.totals), Paragraph(short_check(found.check))]
     rest = parts(found.parts, formula, first) if found.parts else []
