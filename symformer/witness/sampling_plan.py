@@ -258,7 +258,7 @@ def _at_values(shape: Factors, values: Mapping[Expr, Expr]) -> Factors:
 
 def _products(formula: Formula) -> list[Factors]:
     terms = (term for _, line in formula.root.leaves() for term in line.terms)
-    # A product with a max is 0 for more than one sequence.
+    # A product with a max is 0 for more than one sequence, or more than one chunk of a scan.
     return [term.factors for term in terms if not any(factor.has(Max) for factor in term.factors)]
 
 

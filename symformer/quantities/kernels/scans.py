@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from sympy import Expr, Max, Min, ceiling
+from sympy import Expr, Integer, Max, ceiling
 
 from ...language.errors import RuleError
 from ...language.shape_lines import Shape
 from ...ledger.facts import ONE, Entry, Tensor
 from ..quantity import Conventions
 from .saves import SINGLE, SIZES, Saves, made, single
+
+MINUS = Integer(-1)  # a view saves nothing of its own
 
 
 def stored_output(entry: Entry) -> Shape:
@@ -39,7 +41,8 @@ def by_token(entry: Entry, conventions: Conventions) -> Saves:
     found: list[tuple[str, Shape, Expr]] = [
         ("exp(A_log)", (channels, state), SINGLE),
         ("-exp(A_log)", (channels, state), SINGLE),
-        ("x by token", (*step.shape, Min(ONE, batch - 1)), model),
+        ("x by token", step.shape, model),
+        ("x by token, a view", (MINUS, *step.shape, _one(batch)), model),
         ("input of softplus", step.shape, model),
         ("steps", step.shape, model),
         ("decay", every, SINGLE),
@@ -70,7 +73,7 @@ def by_chunk(entry: Entry, conventions: Conventions) -> Saves:
     batch, heads, _, width = x.shape
     size, chunks, state = _size(entry), _chunks(entry), write.width
     every, both = (batch, heads, chunks), (chunks + 1, chunks + 1)
-    copied = Min(ONE, batch * chunks - 1)  # 0 for a single chunk of a single sequence
+    viewed = (MINUS, _one(batch * chunks))
     values, projections = (*every, size, width), (*every, size, state)
     model = SIZES[conventions["dtype"]]
     found: list[tuple[str, Shape, Expr]] = [
@@ -89,22 +92,31 @@ def by_chunk(entry: Entry, conventions: Conventions) -> Saves:
         ("decayed pairs", (*every, size, size), SINGLE),
         ("steps times x", values, SINGLE),
         ("decay to the end", (*every, size), SINGLE),
-        ("padded write", (*projections, copied), SINGLE),
+        ("padded write", projections, SINGLE),
+        ("padded write, a view", (*projections, *viewed), SINGLE),
         ("decayed write", projections, SINGLE),
-        ("steps times x for the states", (*values, Min(ONE, chunks - 1)), SINGLE),
+        ("steps times x for the states", values, SINGLE),
+        ("steps times x for the states, a view", (MINUS, *values, _one(chunks)), SINGLE),
         ("mask of chunks", both, ONE),
         ("their diagonal mask", both, ONE),
         ("decay of chunks", (batch, heads, *both), SINGLE),
         ("states", (batch, heads, chunks + 1, width, state), SINGLE),
         ("decay from the start", (*every, size), SINGLE),
-        ("states before chunks", (batch, heads, Max(2 * ONE, chunks), width, state), SINGLE),
-        ("read for the states", (*projections, copied), SINGLE),
+        ("states before chunks", (*every, width, state), SINGLE),
+        ("state after a single chunk", (*every, width, state, _one(chunks)), SINGLE),
+        ("read for the states", projections, SINGLE),
+        ("read for the states, a view", (*projections, *viewed), SINGLE),
         ("output of the states", values, SINGLE),
     ]
     if not single(conventions):
         found += [("x in float32", x.shape, SINGLE), ("steps in float32", step.shape, SINGLE)]
     makes = tuple(made(entry, name, shape, each) for name, shape, each in found)
     return Saves((x,) if single(conventions) else (), True, makes)
+
+
+def _one(number: Expr) -> Expr:
+    """Return 1 if a number is 1, and 0 if it is larger."""
+    return Max(0, 2 - number)
 
 
 def _size(entry: Entry) -> Expr:
