@@ -78,6 +78,7 @@ def test_scans_take_part_in_training_memory() -> None:
         ("mamba", {"H_ssm": 1, "E": 1}, {}, "H_ssm=1: in that case torch saves views of the inputs of a scan"),
         ("mamba2", {"S": 1, "K_conv": 1}, {}, "S=1: in that case torch saves views of the inputs of a scan"),
         ("jamba", JAMBA, {"recompute": "full"}, "position indices .* are not known with recompute=full"),
+        ("mamba2", {}, {"recompute": "selective"}, "Mamba-2 has no attention to recompute"),
         ("nemotron-h", {}, {}, "its norms, which cast their scales,"),
         ("zamba2", {}, {}, "the saved tensors depend on the order of the layers"),
     ],
