@@ -235,6 +235,22 @@ def test_lora_saves_what_autograd_saves_in_peft(
     assert value(model, "activations", moe="batched", **way) == theirs > 0
 
 
+def test_chunked_loss_of_a_frozen_head_keeps_one_gradient(tmp_path: Path) -> None:
+    model = ours(LLAMA, tmp_path, lora="q_proj,v_proj")
+    updated = adapted_by_peft(LLAMA, target_modules=["q_proj", "v_proj"])
+    inner = updated.train().base_model.model
+    tokens = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
+    with unpadded(), record_saved(updated) as seen:
+        hidden = inner.model(tokens, use_cache=False).last_hidden_state.flatten(0, 1)
+        options = nn.LinearCrossEntropyOptions()
+        loss = nn.functional.linear_cross_entropy(hidden, inner.lm_head.weight, tokens.flatten(), options=options)
+        seen.settle()
+    assert loss.grad_fn._gw is None
+    theirs = sum(times * prod(factors) for times, *factors in seen.tally.rows.values())
+    kept = theirs + loss.grad_fn._gi.numel() * loss.grad_fn._gi.element_size()
+    assert value(model, "activations", loss="linear-cross-entropy") == kept
+
+
 def _by_name(model: Model) -> dict[str, tuple[int, ...]]:
     """Return the shapes of the trained weights, A [R, in] and B [out, R], by peft's names without its wrappers."""
     before = {"gpt2": "transformer.", "bert": "bert."}.get(model.id, "")
