@@ -115,7 +115,7 @@ def test_the_table_and_the_data_have_the_same_rows() -> None:
     assert totals == sorted(totals, reverse=True)
     # 16,060,522,496 of weights, 4 * 128,256 of logits and 8,192 * 131,072 of cache less 12e9
     assert next(row["missing"] for row in rows if row["weights"] == "bf16") == 5_134_777_344
-    assert "5.13 GB too much" in text
+    assert "5.13 GB short" in text
 
 
 def test_no_format_that_fits_has_the_exit_status_1() -> None:
@@ -183,7 +183,7 @@ def test_a_refused_format_names_the_reason_of_every_layout() -> None:
 def test_a_cap_on_the_context_is_stated() -> None:
     status, text, _ = run("fit", "gpt2", "--memory", "1GB", "--weights", "bf16")
     assert status == 0
-    assert "context 1,023 tokens, because the model has no positions for 8,192" in text
+    assert "context 1,023 tokens, the longest that the model supports (8,192 requested)" in text
 
 
 def test_a_context_too_short_for_a_group_does_not_hide_longer_ones() -> None:
@@ -252,7 +252,7 @@ def test_a_context_beyond_the_positions_of_a_config_is_capped(tmp_path: Path) ->
     path.write_text(json.dumps(config))
     status, text, _ = run("fit", str(path), "--memory", "1GB", "--weights", "bf16")
     assert status == 0
-    assert "batch 1, context 4,095 tokens, because the model has no positions for 8,192" in text
+    assert "batch 1, context 4,095 tokens, the longest that the model supports (8,192 requested)" in text
     assert "limited by the model: its config has 4,096 positions (max_position_embeddings)" in text
     (row,) = sf.fit(config, memory="1GB", weights="bf16", context=100).formats
     assert row.context == 4095

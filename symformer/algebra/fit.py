@@ -1,4 +1,4 @@
-"""What fits: for each weight format, the layout on given devices, the longest context and the largest batch."""
+"""What fits on devices: for each weight format, a layout, the longest context and the largest batch."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ MOST_DEVICES = 4096
 CONTEXT = 8192  # tokens, if no context is given
 LONGEST = 2**40  # the largest context or batch that is tried
 # Conventions and sizes that the table chooses itself, and what to do instead.
-LAYOUT = "fit chooses the layout of the devices itself"
+LAYOUT = "fit chooses the layout itself"
 CHOSEN = {
-    "weights": "fit compares formats; name them with --weights",
+    "weights": "fit compares formats; choose them with --weights",
     **dict.fromkeys(("tensor", "pipeline", "context", "expert"), LAYOUT),
 }
 CHOSEN_SIZES = {
@@ -41,7 +41,7 @@ CHOSEN_SIZES = {
 
 @dataclass(frozen=True)
 class ContextFormula(Immutable):
-    """The longest context in closed form, where every further token of a sequence needs the same bytes.
+    """The longest context in closed form, if every further token of a sequence needs the same number of bytes.
 
     The fullest device needs ``fixed + B*(per_sequence + per_token*C)`` bytes for C tokens, a multiple of ``block``, in
     each of B sequences. With a window, this holds once the window is full.
@@ -70,7 +70,7 @@ class ContextFormula(Immutable):
         Parameters
         ----------
         room : int
-            The bytes that can be used.
+            The usable bytes.
         batch : int
             The number of sequences.
 
@@ -91,7 +91,7 @@ class ContextFormula(Immutable):
 
 @dataclass(frozen=True)
 class FittingFormat(Immutable):
-    """One weight format on the devices, with the bytes of the fullest device.
+    """One weight format on the devices, with the bytes on the fullest device.
 
     Attributes
     ----------
@@ -110,9 +110,9 @@ class FittingFormat(Immutable):
     needed : int
         The bytes at the given batch and context.
     missing : int
-        The bytes that are missing for the given batch and context; 0 if they fit.
+        The additional bytes that the given batch and context need; 0 if they fit.
     cap : str
-        Why no longer context is possible although memory remains; empty if memory is the limit.
+        What limits the context other than memory; empty if memory is the limit.
     refused : str
         Why the format is not supported for the model; then the other fields are 0.
     formula : ContextFormula | None
@@ -182,7 +182,7 @@ class DeviceFit(Answer):
 
     def rank_lines(self) -> list[Line]:
         """Return that bytes are per device, if there are several."""
-        said = "All bytes are of the fullest device; tp counts tensor-parallel ranks, and pp pipeline stages."
+        said = "All bytes are for the fullest device. tp: tensor-parallel ranks; pp: pipeline stages."
         return [[said]] if self.devices > 1 else []
 
     def to_json(self) -> dict[str, Any]:
@@ -215,17 +215,19 @@ class DeviceFit(Answer):
         }
 
     def _lines(self) -> list[Line]:
-        limited = f", because the model has no positions for {self.asked:,}" if self.context < self.asked else ""
+        limited = (
+            f", the longest that the model supports ({self.asked:,} requested)" if self.context < self.asked else ""
+        )
         devices = "1 device" if self.devices == 1 else f"{self.devices:,} devices"
         found: list[Line] = [
             [f"{devices} of {self.memory:,} bytes ({_bytes(self.memory)}), {self.usable:,} usable each"],
             [f"batch {self.batch:,}, context {self.context:,} tokens{limited}"],
             *([f"{name}={value}"] for name, value in self.conventions.items()),
-            ["weights, cache and logits by their layout; activations and the engine's buffers are not included"],
+            ["includes weights, cache and logits; excludes activations and the engine's buffers"],
         ]
         limited_by_size = any(each.cap for each in self.formats)
         if not self.model.provenance.positions and not limited_by_size and any(each.context for each in self.formats):
-            found.append(["the model's number of positions is not known; memory alone limits the contexts"])
+            found.append(["the model's maximum context length is not known, so only memory limits the contexts"])
         return [*found, *self.rank_lines()]
 
     def _refusals(self) -> dict[str, list[str]]:
@@ -242,11 +244,13 @@ class DeviceFit(Answer):
     def verdict(self) -> str:
         """The first format that fits, or that none does."""
         if self.best is not None:
-            return f"{self.best.weights} fits" + (f" with {self.best.layout}" if self.devices > 1 else "")
+            return f"the largest format that fits is {self.best.weights}" + (
+                f", with {self.best.layout}" if self.devices > 1 else ""
+            )
         nearest = min(self.supported, key=lambda each: each.missing, default=None)
         if nearest is None:
             return "no format is supported for this model"
-        return f"no format fits; {nearest.weights} lacks {_bytes(nearest.missing)} per device"
+        return f"no format fits; the closest, {nearest.weights}, needs {_bytes(nearest.missing)} more per device"
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the devices, a table of the formats, and the formats that are refused."""
@@ -263,7 +267,14 @@ class DeviceFit(Answer):
     def format_blocks(self) -> list[BriefBlock]:
         """Return the table of the formats, and a line for each reason why others are refused."""
         ranks = [["tp"], ["pp"]] if self.devices > 1 else []
-        head: list[Line] = [["weights"], *ranks, ["weight bytes"], ["left"], ["longest context"], ["largest batch"]]
+        head: list[Line] = [
+            ["weights"],
+            *ranks,
+            ["weight bytes"],
+            ["remaining"],
+            ["longest context"],
+            ["largest batch"],
+        ]
         rows: list[list[Line]] = [
             [
                 [each.weights],
@@ -279,7 +290,10 @@ class DeviceFit(Answer):
         found: list[BriefBlock] = [Table(head, rows, align)] if rows else []
         caps = dict.fromkeys(each.cap for each in self.supported if each.cap)
         found += [Paragraph([f"the longest context is limited by the model: {cap}"]) for cap in caps]
-        found += [Paragraph([f"not supported: {', '.join(names)}: {why}"]) for why, names in self._refusals().items()]
+        found += [
+            Paragraph([f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not supported: {why}"])
+            for why, names in self._refusals().items()
+        ]
         return found
 
     def _closed_form(self, row: FittingFormat) -> str:
@@ -289,7 +303,7 @@ class DeviceFit(Answer):
             raise AssertionError("the format has no closed form")
         pages = f"⌊({self.usable:,} - {form.fixed:,} - {form.per_sequence:,}·B)/{form.block * form.per_token:,}⌋"
         equal = f"⌊{pages}/B⌋" if form.block == 1 else f"{form.block}·⌊{pages}/B⌋"
-        return f"longest context of {row.weights} for B sequences: C = {equal}"
+        return f"longest context with {row.weights} for B sequences: C = {equal}"
 
     def _picture(self, by: str) -> Plot:
         from .result_plots.fit_plot import draw
@@ -317,7 +331,7 @@ def _context(row: FittingFormat) -> str:
 
 
 def _missing(row: FittingFormat) -> str:
-    return f"{_bytes(row.missing).partition(',')[0]} too much"
+    return f"{_bytes(row.missing).partition(',')[0]} short"
 
 
 def fit(
@@ -333,7 +347,7 @@ def fit(
     progress: Told = ignore_progress,
     **conventions: str,
 ) -> DeviceFit:
-    """Return what fits on devices: for each weight format a layout, the longest context and the largest batch.
+    """Return what fits on devices: for each weight format, a layout, the longest context and the largest batch.
 
     Parameters
     ----------
@@ -344,15 +358,15 @@ def fit(
     memory
         The memory of one device: bytes, or text such as ``"80GiB"``.
     share
-        The share of the memory that may be used, such as ``"90%"``.
+        The usable share of the memory, such as ``"90%"``.
     reserve
-        The amount of that share that stays free, such as ``"2GiB"``.
+        The memory to keep free within that share, such as ``"2GiB"``.
     context
-        The tokens in the cache for which the largest batch is computed.
+        The context length, in tokens, for which to find the largest batch.
     batch
-        The batch for which the longest context is computed.
+        The batch size for which to find the longest context.
     weights
-        The formats to compare: one, or a list. Without it, the format in which the model is published and common ones.
+        The formats to compare: one, or a list. By default, the format in which the model is published, and common ones.
     progress
         A function that is called with the number of formats done and their total.
     **conventions
@@ -458,7 +472,7 @@ class _Ranks:
 def _fitting(
     model: Model, name: str, devices: int, room: int, batch: int, context: int, conventions: Mapping[str, str]
 ) -> FittingFormat:
-    """Return the row of a format, with the first layout that fits, or else the one that lacks the fewest bytes."""
+    """Return the row of a format, with the first layout that fits, or else the closest."""
     reasons: dict[str, str] = {}
     kinds = {tensor: _Ranks.of(model, name, tensor, conventions) for tensor in (False, True)}
     needed: dict[tuple[int, int], int] = {}

@@ -44,7 +44,7 @@ class CachePart:
         """Return the name of the part."""
         if self.per == PAGE and self.tokens is not None:
             size = _value(self.tokens, known)
-            return f"each page of {text(self.tokens) if size is None else f'{size:,}'} tokens of a sequence"
+            return f"each page ({text(self.tokens) if size is None else f'{size:,}'} tokens) of a sequence"
         return {TOKEN: "each token of a sequence", SEQUENCE: "each sequence", CONSTANT: "all sequences together"}[
             self.per
         ]
@@ -148,7 +148,7 @@ def cache_blocks(model: Model, formula: Formula) -> list[BriefBlock]:
     for each in cache_ranges(formula):
         if each.limits:
             limits = [f"{text(left)} {sign} {_spelled(right, known)}" for left, sign, right in each.limits]
-            now = {True: ", as here", False: "", None: ""}[each.holds(known)]
+            now = {True: " (true here)", False: "", None: ""}[each.holds(known)]
             found.append(Paragraph([f"for {joined(limits)}{now}:"]))
         found.append(_table(each, known))
     return found
@@ -173,9 +173,9 @@ def _table(each: CacheRange, known: Numbers) -> Table:
         rows.append(cells)
     head = [
         "part of the cache",
-        "bytes of one",
-        *(["value"] if valued else []),
-        "times",
+        "formula",
+        *(["bytes each"] if valued else []),
+        "count",
         *(["bytes"] if counted else []),
     ]
     return Table([[name] for name in head], rows, "ll" + "r" * valued + "l" + "r" * counted)
