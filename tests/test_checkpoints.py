@@ -122,7 +122,7 @@ CHANGES: Mapping[str, tuple[Callable[[dict[str, torch.Tensor]], Any], str]] = {
     "missing": (lambda stored: stored.pop(Q), "the checkpoint has 1,440 elements in 1 tensor; the model has 2,880"),
     "reshaped": (
         lambda stored: stored.update({Q: stored[Q].reshape(30, 48)}),
-        "has the shape 30 × 48; the model has 60 × 24",
+        "has shape 30 × 48; the model has 60 × 24",
     ),
     "other type": (lambda stored: stored.update({Q: stored[Q].half()}), "has 1 of type F16, not F32"),
     "another layer": (

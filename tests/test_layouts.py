@@ -291,7 +291,9 @@ def test_models_without_a_layout_say_why() -> None:
         *("nemotron-nano-9b-v2", "--gpus", "2", "--memory", "4GB", "--set", "B=3", "--set", "C=500")
     )
     assert status == 1
-    assert "not supported with tp: ssm_layers.*.mixer.scan: a scan is not supported with tensor=on" in printed
+    assert (
+        "layouts with tp are not supported: ssm_layers.*.mixer.scan: a scan is not supported with tensor=on" in printed
+    )
     assert "no layout fits; pp 2 lacks" in printed
     status, printed, _ = command("nemotron-h-8b", "--gpus", "2", "--memory", "9GB", "--set", "B=3", "--set", "C=500")
     assert "need the order of its 52 layers of 3 kinds, which is not known; give its config.json" in printed

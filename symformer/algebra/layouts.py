@@ -1,4 +1,4 @@
-"""Layouts: how devices can divide a model, with the memory, the bytes sent and the FLOPs of the busiest rank."""
+"""Layouts: the ways to split a model across devices, with the memory, bytes sent and FLOPs of the busiest device."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .solve import memory_bytes, usable
 MOST = 10**7  # layouts
 SHOWN = 10
 OBJECTIVES = {
-    "memory": "the memory of the fullest rank",
-    "sent": "the bytes that the busiest rank sends",
-    "flops": "the FLOPs of the busiest rank",
+    "memory": "the memory of the fullest device",
+    "sent": "the bytes that the busiest device sends",
+    "flops": "the FLOPs of the busiest device",
 }
 DEGREES = {"tp": N_tp, "pp": N_pp, "cp": N_cp, "ep": N_ep, "dp": N_dp}
-SEARCHED = "layout searches all of them"
+SEARCHED = "layout tries all degrees itself"
 CHOSEN = {"pipeline": SEARCHED, "context": SEARCHED, "expert": SEARCHED, "step": "use --train"}
 CHOSEN_SIZES = {**{str(size): SEARCHED for size in (N_tp, N_pp, N_cp, N_ep, N_dp)}, "N_dev": "use --gpus"}
 
@@ -71,7 +71,7 @@ INFERENCE = Purpose(
     "inference-memory",
     "decode-flops",
     (str(B), str(C)),
-    "to decode one token of each sequence",
+    "for decoding one token of each sequence",
     {},
     ("off",),
     ("none",),
@@ -81,7 +81,7 @@ TRAINING = Purpose(
     "train-memory",
     "train-flops",
     (str(B), str(S)),
-    "in one step over all sequences",
+    "for one step over all sequences",
     {"recipe": "bf16", "implementation": "megatron"},
     ("off", "zero1", "zero2", "zero3"),
     ("none", "selective", "full"),
@@ -100,7 +100,7 @@ class Layouts(Answer):
     searched : int
         The number of layouts, including those that the model does not support.
     refused : Mapping[str, str]
-        The reasons why layouts are not supported, each with the kinds of parallelism that all of these layouts have.
+        Each reason why some layouts are not supported, with the kinds of parallelism that all of these layouts use.
 
     """
 
@@ -133,7 +133,7 @@ class Layouts(Answer):
 
     @cached_property
     def pareto(self) -> frozenset[int]:
-        """The places of the layouts that fit and are on the Pareto front of memory, bytes sent and FLOPs."""
+        """The indices of the layouts that fit and are on the Pareto front of memory, bytes sent and FLOPs."""
         numpy = load_numpy()
         found: set[int] = set()
         devices = self.rows["devices"][: self.fitting]
@@ -147,7 +147,7 @@ class Layouts(Answer):
 
     def rank_lines(self) -> list[Line]:
         """Return that amounts are per rank."""
-        return [["All amounts are of one rank: the one with the most."]]
+        return [["All amounts are per device, for the device with the most."]]
 
     def to_json(self) -> dict[str, Any]:
         """Return the data that ``layout --json`` prints."""
@@ -215,10 +215,11 @@ class Layouts(Answer):
         if (more := self.count - len(rows)) > 0:
             found.append(Paragraph([f"and {more:,} more layout{'s' * (more > 1)}; --limit shows more"]))
         found += [
-            Paragraph([f"not supported{kinds and f' with {kinds}'}: {why}"]) for why, kinds in self.refused.items()
+            Paragraph([f"layouts{kinds and f' with {kinds}'} are not supported: {why}"])
+            for why, kinds in self.refused.items()
         ]
         if not self.count and self.conventions.get("implementation") == "megatron":
-            found.append(Paragraph(["implementation=none leaves out activations and supports more models"]))
+            found.append(Paragraph(["implementation=none omits activations and supports more models"]))
         return [*found, Paragraph([self.verdict])]
 
     def _table(self, rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -229,7 +230,7 @@ class Layouts(Answer):
         staged = "pp" in degrees
         head: list[Line] = [["devices"]] if several else []
         head += [[name] for name in (*degrees, *choices)]
-        head += [["layers"]] * staged + [["memory"], ["left"], ["bytes sent"], ["FLOPs"], [""]]
+        head += [["layers per stage"]] * staged + [["memory"], ["remaining"], ["bytes sent"], ["FLOPs"], [""]]
         cells: list[list[Line]] = []
         for place, row in enumerate(rows):
             left = self.usable - row["memory"]
@@ -238,7 +239,7 @@ class Layouts(Answer):
             line += [_runs(row["layers"])] * staged
             line += [
                 f"{row['memory']:,}",
-                f"{left:,}" if left >= 0 else f"{_bytes(-left).partition(',')[0]} too much",
+                f"{left:,}" if left >= 0 else f"{_bytes(-left).partition(',')[0]} short",
                 f"{row['sent']:,}",
                 f"{row['flops']:,}",
                 "*" if place in self.pareto else "",
@@ -273,8 +274,9 @@ def layouts(
 ) -> Layouts:
     """Return the layouts of a model on devices: tensor, pipeline, context, expert and data parallelism.
 
-    The degrees multiply to the number of devices. Layers that the stages do not divide evenly go to the stages before
-    the last one, as in vLLM. With more tensor-parallel ranks than key/value heads, each rank has a copy of one.
+    The product of the degrees is the number of devices. If the stages cannot all have the same number of layers, the
+    stages before the last one get the extra layers, as in vLLM. With more tensor-parallel ranks than key/value heads,
+    each rank holds a copy of one head.
 
     Parameters
     ----------
@@ -285,21 +287,21 @@ def layouts(
     memory
         The memory of one device: bytes, or text such as ``"80GiB"``.
     sizes
-        The sizes of the run: B sequences on all devices and C tokens in the cache, or S tokens to train.
+        The sizes of the run: B sequences on all devices together, each with C cached tokens or S tokens to train.
     train
         Whether the layouts are for training, with ZeRO stages and recomputation, instead of inference.
     micro_batch
-        The sequences of a micro-batch in training.
+        In training, the number of sequences in a micro-batch.
     even
-        Whether to leave out stages of different sizes and copies of key/value heads.
+        Whether to exclude layouts with stages of different sizes or copied key/value heads.
     by
         The objective: ``"memory"``, ``"sent"`` or ``"flops"``.
     share
-        The share of the memory that may be used, such as ``"90%"``.
+        The usable share of the memory, such as ``"90%"``.
     reserve
-        The amount of that share that stays free, such as ``"2GiB"``.
+        The memory to keep free within that share, such as ``"2GiB"``.
     limit
-        The number of layouts that are printed.
+        The number of layouts to print.
     progress
         A function that is called with the number of groups of layouts done and their total.
     client
@@ -358,7 +360,7 @@ def check_conventions(conventions: Mapping[str, str]) -> None:
     """Raise OptionError for a convention that the search chooses itself."""
     for name, instead in CHOSEN.items():
         if name in conventions:
-            raise OptionError(f"{name}={conventions[name]} is not supported by layout: {instead}")
+            raise OptionError(f"{name}={conventions[name]} is not supported by layout; {instead}")
 
 
 @dataclass(frozen=True)
@@ -378,7 +380,7 @@ class _Search:
         known = {str(size): int(number) for size, number in self.model.known.items()}
         if missing := [name for name in self.purpose.sizes if name not in known]:
             named = " and ".join(f"{name} ({letter(self.model_symbol(name)).meaning})" for name in missing)
-            raise SizeError(f"layout needs a value for {named}; give it with --set {missing[0]}=8")
+            raise SizeError(f"layout needs a value for {named}; set it, as in --set {missing[0]}=8")
         return {name: known[name] for name in self.purpose.sizes}
 
     @staticmethod
@@ -408,7 +410,7 @@ class _Search:
         variants = {kinds: list(self._variants(kinds)) for kinds in groups}
         searched = sum(len(found) * len(variants[kinds]) for kinds, found in groups.items())
         if searched > MOST:
-            raise OptionError(f"{searched:,} layouts are too many; choose devices with at most {MOST:,}")
+            raise OptionError(f"{searched:,} layouts exceed the limit of {MOST:,}; choose fewer numbers of devices")
         tasks = [(found, kinds, *variant) for kinds, found in groups.items() for variant in variants[kinds]]
         pieces: list[dict[str, Any]] = []
         refused: dict[str, list[set[str]]] = {}
@@ -561,7 +563,7 @@ def _sorted(rows: dict[str, Any], by: str, room: int) -> dict[str, Any]:
     others = [name for name in OBJECTIVES if name != by]
     keys = [rows[name] for name in (*reversed(others), by, "devices")]
     fits = rows["memory"] <= room
-    nearest = numpy.where(fits, 0, rows["memory"])  # of those that do not fit, the one that lacks the least comes first
+    nearest = numpy.where(fits, 0, rows["memory"])  # of those that do not fit, the closest comes first
     order = numpy.lexsort([*keys, nearest, ~fits])
     return {name: column[order] for name, column in rows.items()}
 
@@ -572,7 +574,7 @@ def _piece(search: _Search, task: Any) -> dict[str, Any] | str:
 
 
 def _fullest(amounts: RankAmounts, stages: Any, sizes: Mapping[str, Any], in_flight: Any = None) -> tuple[Any, Any]:
-    """Return the amount on the busiest rank of every layout of a group, and whether its conditions hold."""
+    """Return the amount on the busiest device of every layout of a group, and whether its conditions hold."""
     if int(stages.max()) == 1:
         return amounts.whole(sizes)
     found = amounts.stages(sizes)
@@ -582,7 +584,7 @@ def _fullest(amounts: RankAmounts, stages: Any, sizes: Mapping[str, Any], in_fli
 def _sent(
     amounts: RankAmounts, stages: Any, sizes: Mapping[str, Any], micro: int, count: Any, zero: str
 ) -> tuple[Any, Any]:
-    """Return the bytes that the busiest rank of every layout sends in one step of some micro-batches.
+    """Return the bytes that the busiest device of every layout sends in one step of some micro-batches.
 
     The bytes are affine in B: activations are sent for each micro-batch, weights and gradients once. With ZeRO stage 3,
     which does not combine with pipeline stages here, weights and gradients are sent for each micro-batch too.
