@@ -250,7 +250,8 @@ class DeviceFit(Answer):
         nearest = min(self.supported, key=lambda each: each.missing, default=None)
         if nearest is None:
             return "no format is supported for this model"
-        return f"no format fits; the closest, {nearest.weights}, needs {_bytes(nearest.missing)} more per device"
+        more = _bytes(nearest.missing).partition(",")[0]
+        return f"no format fits; the closest, {nearest.weights}, needs {more} more per device"
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the devices, a table of the formats, and the formats that are refused."""
