@@ -250,7 +250,7 @@ class DeviceFit(Answer):
         nearest = min(self.supported, key=lambda each: each.missing, default=None)
         if nearest is None:
             return "no format is supported for this model"
-        more = _bytes(nearest.missing).partition(",")[0]
+        more = _bytes(nearest.missing).partition(", ")[0]
         return f"no format fits; the closest, {nearest.weights}, needs {more} more per device"
 
     def to_blocks(self) -> list[BriefBlock]:
@@ -332,7 +332,7 @@ def _context(row: FittingFormat) -> str:
 
 
 def _missing(row: FittingFormat) -> str:
-    return f"{_bytes(row.missing).partition(',')[0]} short"
+    return f"{_bytes(row.missing).partition(', ')[0]} short"
 
 
 def fit(
