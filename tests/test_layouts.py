@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -303,3 +304,33 @@ def test_python_refuses_what_the_command_refuses() -> None:
     found = layouts("gpt2", devices=1, memory="1GB", sizes={"B": 1, "C": 2})
     assert isinstance(found, Layouts)
     assert found.table()["memory"] == [sf.model("gpt2").formula("inference-memory").value(B=1, C=2)]
+
+
+def test_decoding_sends_nothing_of_an_encoder_or_a_vision_tower() -> None:
+    """Two ranks all-reduce 2*(1/2)*B*E*2 bytes after the token embedding and after each attention and MLP of a decoder.
+
+    Whisper large-v3 has 32 decoder layers with three such blocks, E=1280. Gemma 3 27B has 62 with two, E=5376.
+    """
+    for name, blocks, width in (("whisper-large-v3", 32 * 3, 1280), ("gemma-3-27b", 62 * 2, 5376)):
+        rows = layouts(name, devices=2, memory="80GiB", sizes={"B": 6, "C": 100}).table()
+        assert rows["sent"][rows["tp"].index(2)] == (blocks + 1) * 6 * width * 2
+
+
+def test_more_tokens_than_positions_are_refused() -> None:
+    with pytest.raises(SizeError, match=re.escape("C=448, P=448: it requires that C + 1 is at most P")):
+        layouts("whisper-large-v3", devices=2, memory="80GiB", sizes={"B": 6, "C": 448})
+
+
+def test_sentences_on_devices() -> None:
+    def said(devices: str) -> list[str]:
+        arguments = ["layout", "llama-3-8b", "--gpus", devices, "--memory", "10GiB", "--set", "B=3", "--set", "C=100"]
+        return CliRunner().invoke(cli, arguments).output.splitlines()
+
+    # 8.0 billion parameters of 2 bytes need more than one device of 10 GiB.
+    assert said("1,2,4")[1].startswith("1, 2 or 4 devices of")
+    assert said("1:2")[1].startswith("1 to 2 devices of")
+    assert said("1:2")[-1].startswith("the fewest devices on which a layout fits: 2 devices; on them, tp 2 has")
+    found = layouts("llama-3-8b", devices=7, memory="10GiB", sizes={"B": 3, "C": 100}, even=True)
+    assert found.verdict.endswith("no degrees divide the sizes of the model and B")
+    with pytest.raises(OptionError, match="decoding has no micro-batches"):
+        layouts("llama-3-8b", devices=2, memory="10GiB", sizes={"B": 3, "C": 100}, micro_batch=2)

@@ -51,7 +51,8 @@ class ContextFormula(Immutable):
     fixed : int
         The bytes that do not depend on the batch: the weights.
     per_sequence : int
-        The bytes of a sequence that do not depend on its length: logits, recurrent states and full windows.
+        The bytes of a sequence that do not depend on its length: logits, recurrent states and full windows, minus a
+        prefix that all sequences share.
     per_token : int
         The bytes of a token in the cache.
     block : int
@@ -287,7 +288,9 @@ class DeviceFit(Answer):
         form = row.formula
         if form is None:
             raise AssertionError("the format has no closed form")
-        pages = f"⌊({self.usable:,} - {form.fixed:,} - {form.per_sequence:,}·B)/{form.block * form.per_token:,}⌋"
+        sign = "-" if form.per_sequence > 0 else "+"
+        sequences = f" {sign} {abs(form.per_sequence):,}·B" if form.per_sequence else ""
+        pages = f"⌊({self.usable:,} - {form.fixed:,}{sequences})/{form.block * form.per_token:,}⌋"
         equal = f"⌊{pages}/B⌋" if form.block == 1 else f"{form.block}·⌊{pages}/B⌋"
         return f"longest context of {row.weights} for B sequences: C = {equal}"
 
@@ -466,7 +469,8 @@ def _fitting(
             needed[tensor, pipeline] = kinds[tensor > 1].total.of(pipeline, sizes)
         except (SizeError, RuleError) as error:
             reasons.setdefault(str(error), f"tp {tensor}, pp {pipeline}")
-            missing = model.formula("inference-memory").dependencies - model.known.keys()
+            missing = model.formula("inference-memory", **{"weights": name, **conventions}).dependencies
+            missing -= model.known.keys()
             if unset := sorted(str(size) for size in missing if size.name not in ("B", "C")):
                 raise SizeError(
                     f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset"
@@ -474,12 +478,19 @@ def _fitting(
     if needed:
         least = min(needed, key=lambda layout: needed[layout])
         tensor, pipeline = next((layout for layout, size in needed.items() if size <= room), least)
-        ranks, block = kinds[tensor > 1], int(conventions.get("block", "1"))
+        ranks, block = kinds[tensor > 1], _page(model, name, conventions)
         layout, positions = (tensor, pipeline), model.provenance.positions
         return _row(name, ranks, layout, needed[layout], room, batch, context, block, positions)
     if len(reasons) == 1:
         return FittingFormat(name, refused=next(iter(reasons)))
     return FittingFormat(name, refused="; ".join(f"{layout}: {reason}" for reason, layout in reasons.items()))
+
+
+def _page(model: Model, name: str, conventions: Mapping[str, str]) -> int:
+    """Return the tokens of a page of the cache, which an engine may choose."""
+    given = {"weights": name, **conventions}
+    page = model.formula("inference-memory", **given).conventions.get("block", "1")
+    return int(page) if page.isdigit() else 1
 
 
 def _row(

@@ -73,8 +73,11 @@ def _tree(found: DeviceFit, row: FittingFormat) -> Tree:
     form = row.formula
     if form is None:
         raise AssertionError("the format has no closed form")
-    sequences = Product((Number(form.per_sequence), Size(B)))
-    left = Sum((Number(found.usable), Minus(Number(form.fixed)), Minus(sequences)))
+    terms: list[Tree] = [Number(found.usable), Minus(Number(form.fixed))]
+    if form.per_sequence:
+        sequences = Product((Number(abs(form.per_sequence)), Size(B)))
+        terms.append(Minus(sequences) if form.per_sequence > 0 else sequences)
+    left = Sum(tuple(terms))
     pages = Call("floor", (FractionNode(left, Number(form.block * form.per_token)),))
     each = Call("floor", (FractionNode(pages, Size(B)),))
     return each if form.block == 1 else Product((Number(form.block), each))
