@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .language.errors import (
         ArithmeticTextError,
         CatalogueError,
+        CheckpointError,
         ConfigError,
         DerivationError,
         DocumentError,
@@ -66,6 +67,7 @@ __all__ = [
     "ArithmeticTextError",
     "CatalogueError",
     "Certificate",
+    "CheckpointError",
     "Component",
     "ConfigError",
     "DerivationError",
@@ -115,6 +117,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ArithmeticTextError": "language.errors",
     "CatalogueError": "language.errors",
+    "CheckpointError": "language.errors",
     "Certificate": "certificates",
     "Component": "components.base",
     "ConfigError": "language.errors",

@@ -22,6 +22,7 @@ FLOORS = [
     ["architectures"],
     ["certificates", "catalogue"],
     ["algebra", "witness"],
+    ["checkpoints"],
     ["targets"],
     ["views"],
     ["documents"],
@@ -69,7 +70,7 @@ INNER: Mapping[str, list[list[str]]] = {
     "models": [["provenance"], ["model"]],
     "witness": [
         ["dispatch_recorders", "sampling_plan"],
-        ["torch_session"],
+        ["torch_session", "weight_paths"],
         ["stored_weights"],
         ["torch_counts"],
         ["row_comparison"],

@@ -334,3 +334,17 @@ def test_sentences_on_devices() -> None:
     assert found.verdict.endswith("no degrees divide the sizes of the model and B")
     with pytest.raises(OptionError, match="decoding has no micro-batches"):
         layouts("llama-3-8b", devices=2, memory="10GiB", sizes={"B": 3, "C": 100}, micro_batch=2)
+
+
+@pytest.mark.exhaustive
+def test_the_workers_of_a_client_find_the_same_layouts() -> None:
+    from dask.distributed import Client
+
+    given: dict[str, Any] = {"devices": "1:12", "memory": "1MB", "sizes": {"B": 12, "C": 31}, "weights": "bf16"}
+    model = sf.model(config_of("qwen3_moe", 1))
+    with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+        spread = layouts(model, client=client, **given)
+    alone = layouts(model, **given)
+    assert alone.count > 40
+    assert spread.table() == alone.table()
+    assert spread.refused == alone.refused

@@ -104,6 +104,55 @@ def test_only_quantities_that_depend_on_the_storage_format_are_refused(config: d
                 quantized.formula(name)
 
 
+INT4 = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 8, "symmetric": True, "actorder": "static"}
+PACKED = {"quant_method": "compressed-tensors", "format": "pack-quantized", "ignore": ["lm_head"]}
+# A quantization that has no weight format, and the field and value that the message names.
+UNSUPPORTED: list[tuple[dict[str, Any], str]] = [
+    ({"quantization_config": {"quant_method": "quip"}}, "quantization_config.quant_method is 'quip'"),
+    ({"quantization_config": {"quant_method": "awq", "bits": 5, "group_size": 8}}, "quantization_config.bits is 5"),
+    (
+        {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": -1}},
+        "quantization_config.group_size is -1",
+    ),
+    ({"quantization_config": {"quant_method": "fp8"}}, "quantization_config.weight_block_size is None"),
+    (
+        {"quantization_config": {**FP8["quantization_config"], "modules_to_not_convert": ["model.layers.0"]}},
+        "quantization_config.modules_to_not_convert is ['model.layers.0']",
+    ),
+    (
+        {"compression_config": {**PACKED, "config_groups": {"all": {"targets": ["Linear"], "weights": INT4}}}},
+        "compression_config.config_groups.all.weights.actorder is 'static'",
+    ),
+    ({"quantization": {"group_size": 64, "bits": 7}}, "quantization is {'group_size': 64, 'bits': 7}, a format of MLX"),
+    ({**FP8, "compression_config": PACKED}, "quantization_config and compression_config state several formats"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "words"), UNSUPPORTED, ids=[words for _, words in UNSUPPORTED])
+def test_an_unsupported_quantization_is_refused_by_its_field(
+    fields: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    result = run("show", written(tmp_path, {**LLAMA, **fields}), "-q", "weight-memory")
+    assert result.exit_code == 2
+    assert f"it counts the bytes of the weights, and {words}, which is not supported; remove" in result.stderr
+
+
+def test_the_format_of_mlx_is_read(tmp_path: Path) -> None:
+    """MLX states its format twice. 4 bits, and 4 bytes for 32 elements, are 5 bits of each matrix; a norm has 24·2."""
+    own = {"quantization": {"group_size": 32, "bits": 4}, "quantization_config": {"group_size": 32, "bits": 4}}
+    sizes = {"hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 96}
+    config = {**LLAMA, **sizes, "tie_word_embeddings": False}
+    norms = 7 * 64
+    matrices = stored(config) - norms
+    path = written(tmp_path, {**config, **own})
+    assert sf.from_config(path).formula("weight-memory").value() == matrices * 5 // 8 + 2 * norms
+    mixed = {"quantization": {"group_size": 32, "bits": 4, "lm_head": {"group_size": 32, "bits": 8}}}
+    result = run("show", written(tmp_path, {**config, **mixed}), "-q", "weight-memory")
+    assert "a format of MLX, which is not supported" in result.stderr
+    with pytest.raises(RuleError, match=r"gate.weight: weights=mlx-4 is not supported for a matrix of this kind"):
+        sf.model("mixtral-8x7b").formula("weight-memory", weights="mlx-4")
+
+
 def test_the_cache_precision_is_independent_of_quantization(tmp_path: Path) -> None:
     path = written(tmp_path, {**LLAMA, **FP8})
     cache = sf.from_config(path).formula("kv-cache", dtype="bf16").value(B=2, C=7)

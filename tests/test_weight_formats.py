@@ -19,7 +19,7 @@ from sympy import Integer, Rational
 import symformer as sf
 from symformer.commands.cli import cli
 from symformer.language.errors import OptionError, RuleError, SizeError
-from symformer.language.symbols import D, E, G, H, L, L_better, M, X, Z_group
+from symformer.language.symbols import D, E, G, H, L, L_better, M, V, X, Z_group
 from symformer.quantities.weight_formats import LINEAR_FORMATS, MEANINGS
 from symformer.quantities.weight_formats.gguf_mixtures import MIXTURES, BetterLayers, layers_with
 from symformer.quantities.weight_formats.gguf_types import BLOCKS, FALLBACKS
@@ -188,6 +188,50 @@ def test_gguf_mixtures_have_the_sizes_of_published_files(name: str) -> None:
     assert header > 700_000 or each["quantity"] == "gguf-tensor-bytes"
     kind = each["format"].partition(":")[2].lower()
     assert of_file(facts).formula("weight-memory", weights=f"gguf:{kind}").value() == each["value"] - header
+
+
+# Published files of models with one matrix for queries, keys and values, or with experts, and their headers. All
+# files of bartowski's phi-4 have the same header: 35 bytes for each of 100,352 tokens.
+FUSED = {
+    ("phi-3-mini-4k", "q4_k_m"): (2_393_231_072, 737_504),  # microsoft/Phi-3-mini-4k-instruct-gguf
+    ("phi-4", "q3_k_m"): (7_363_269_056, 3_555_776),  # bartowski/phi-4-GGUF
+    ("phi-4", "q4_k_m"): (9_053_114_816, 3_555_776),
+    ("phi-4", "q5_k_m"): (10_604_188_096, 3_555_776),
+    ("gpt-oss-20b", "mxfp4_moe"): (12_109_566_560, 13_008_224),  # ggml-org/gpt-oss-20b-GGUF
+}
+
+
+@pytest.mark.parametrize(("target", "kind"), FUSED)
+def test_gguf_mixtures_of_fused_matrices(target: str, kind: str) -> None:
+    size, header = FUSED[target, kind]
+    assert sf.model(target).formula("weight-memory", weights=f"gguf:{kind}").value() == size - header
+    tokens = sf.model(target).known[V]
+    assert header % 32 == 0
+    assert 20 * tokens < header < 65 * tokens
+
+
+def test_gguf_types_of_fused_matrices_are_those_of_a_log() -> None:
+    """llama.cpp prints of Phi-3-mini Q4_K_M: 65 tensors f32, 81 q4_K, 32 q5_K, 17 q6_K; 2.23 GiB (5.01 BPW)."""
+    table, square, wide = 32_064 * 3_072, 3_072**2, 3_072 * 8_192
+    blocks = 144 * (table + 32 * (square + 2 * wide) + 16 * wide) + 176 * 32 * 3 * square + 210 * (table + 16 * wide)
+    model = sf.model("phi-3-mini-4k")
+    value = model.formula("weight-memory", weights="gguf:q4_k_m").value()
+    assert value == blocks // 256 + 65 * 3_072 * 4
+    assert (round(value / 2**30, 2), round(8 * value / model.params.value(), 2)) == (2.23, 5.01)
+
+
+def test_gguf_mixtures_of_eight_experts() -> None:
+    """Mixtral 8x7B: 26.49 GiB of Q4_K_M, 46.22 of Q8_0, 35.74 of Q6_K, as llama-bench prints; gpt-oss-120b 59.02."""
+    for target, kind, size in (
+        ("mixtral-8x7b", "q4_k_m", 26.49),
+        ("mixtral-8x7b", "q8_0", 46.22),
+        ("mixtral-8x7b", "q6_k", 35.74),
+        ("gpt-oss-120b", "mxfp4_moe", 59.02),
+    ):
+        value = sf.model(target).formula("weight-memory", weights=f"gguf:{kind}").value()
+        assert round(value / 2**30, 2) == size
+    with pytest.raises(RuleError, match="of which only files of type gguf:mxfp4_moe were compared"):
+        sf.model("gpt-oss-20b").formula("weight-memory", weights="gguf:q4_k_m")
 
 
 # Sizes of published Q4_K_M files, as stated in lists of downloads.
@@ -442,7 +486,7 @@ def test_rules_that_depend_on_a_number_are_refused_at_other_numbers() -> None:
 
 
 def test_models_whose_files_were_not_compared_are_refused() -> None:
-    for target in ("gpt2", "deepseek-v3", "mamba", "mixtral-8x7b"):
+    for target in ("gpt2", "deepseek-v3", "mamba", "falcon-7b"):
         with pytest.raises(RuleError, match="GGUF files were not compared"):
             sf.model(target).formula("weight-memory", weights="gguf:q4_0")
     with pytest.raises(RuleError, match="the role of every weight"):

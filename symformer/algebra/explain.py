@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from sympy import Expr, Rational
 
@@ -20,15 +20,18 @@ from ..language.notation.text import code, json_number, number, to_digits
 from ..language.printed_number import PERCENT, PrintedNumber, printed
 from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
 from ..language.target import AnyTarget
+from ..ledger.facts import ROTARY, OperationKind
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Equation, Line, Paragraph, Table
 from ..output.chain import Chain
 from ..quantities import quantity as find_quantity
 from ..quantities.spellings import spelled
-from .counting.counting_changes import Rank, value_at
-from .counting.counting_methods import CountingMethod, counting_methods
+from .counting.counting_changes import CountingChange, Rank, value_at
+from .counting.counting_methods import CountingMethod, counting_methods, in_format
 from .counting.counting_variants import CountingVariant, as_int, counting_variants, value_of
+from .counting.file_sizes import file_sizes
+from .log_lines import LogExplanation, LogLine, explain_log_line, log_line
 from .result import Answer
 
 Verdict = Literal["exact", "rounded", "convention", "unexplained"]
@@ -207,6 +210,8 @@ class Explanation(Answer):
         """Return the sentence, symformer's count, and a table of the changed conventions with their meanings."""
         plain = self.own_count
         ours = plain.method.formula
+        if self.verdict == "convention" and self.match.method.formula.measure.unit == "bytes":
+            ours = self.match.method.formula  # bytes of a weight format are not a multiple of the parameters
         found: list[BriefBlock] = [
             Paragraph([self.reason]),
             *(Paragraph([f"or {line}"]) for line in self.alternatives),
@@ -240,10 +245,22 @@ def _some(paths: Sequence[str]) -> str:
     return ", ".join(paths[:SHOWN]) + more
 
 
+@overload
+def explain(
+    target: Model | AnyTarget, number: PrintedNumber | int, quantity: str | None = None, **conventions: str
+) -> Explanation: ...
+
+
+@overload
+def explain(
+    target: Model | AnyTarget, number: str, quantity: str | None = None, **conventions: str
+) -> Explanation | LogExplanation: ...
+
+
 def explain(
     target: Model | AnyTarget, number: PrintedNumber | str | int, quantity: str | None = None, **conventions: str
-) -> Explanation:
-    """Identify what a published number of a model counts.
+) -> Explanation | LogExplanation:
+    """Identify what a published number of a model counts, or a line of a log of vLLM or llama.cpp.
 
     The explanation uses the fewest changed conventions that match the number. If none match, it is the nearest count.
 
@@ -252,13 +269,14 @@ def explain(
     target
         A model or its name.
     number
-        The published number as text, such as ``"6.7B"`` or ``"163,037,184"``, or an integer.
+        The published number as text, such as ``"6.7B"`` or ``"163,037,184"``, or an integer; or a line of a log, such
+        as ``"GPU KV cache size: 131,072 tokens"`` or ``"model size = 4.58 GiB (4.89 BPW)"``.
     quantity, conventions
         The quantity that the number counts, and its conventions. By default, the unit of the number decides.
 
     Returns
     -------
-    Explanation
+    Explanation or LogExplanation
         ``reason`` is the sentence; ``table()`` has the terms.
 
     Raises
@@ -279,7 +297,50 @@ def explain(
         quantity, conventions = question.measure.name, spelled(conventions, question.choices)
     if isinstance(number, float):
         raise ArithmeticTextError(f"{number} is a float, which does not keep its printed digits; give it as text")
+    if isinstance(number, str) and (line := log_line(number)):
+        return _of_line(model, line, quantity, conventions)
     asked = number if isinstance(number, PrintedNumber) else printed(str(number))
+    return _of_number(model, asked, quantity, conventions)
+
+
+def _of_line(
+    model: Model, line: LogLine, quantity: str | None, conventions: Mapping[str, str]
+) -> Explanation | LogExplanation:
+    """Explain a line of a log."""
+    if quantity is not None and line.quantity and quantity != line.quantity:
+        raise OptionError(f"{line.text!r} states {line.quantity}, not {quantity}; remove -q {quantity}")
+    if line.kind == "loaded weights":
+        found = _of_number(model, line.number, quantity, conventions)
+        return (found.verdict == "unexplained" and _loaded_weights(model, line.number)) or found
+    if line.kind:
+        return explain_log_line(model, line, conventions)
+    wanted = line.quantity or quantity
+    choices = find_quantity(wanted).choices if wanted else {}
+    stated = {name: value for name, value in line.conventions.items() if name in choices}
+    sized = model.set(line.sizes) if line.sizes else model
+    return _of_number(sized, line.number, wanted, {**stated, **conventions})
+
+
+def _loaded_weights(model: Model, asked: PrintedNumber) -> Explanation | None:
+    """Return the explanation of a size of weights that vLLM states, which includes its table of rotary positions.
+
+    The table has a cosine and a sine of 2 bytes for each pair of rotary elements of each position of the config.
+    """
+    rotary = [entry for _, entry in model.ledger if entry.kind is OperationKind.POSITIONS and entry.function in ROTARY]
+    positions = model.provenance.positions
+    if len(rotary) != 1 or not positions:
+        return None
+    for way in in_format(model, model.provenance.weights or "bf16", "the size of the weights", ()):
+        size = 2 * positions * rotary[0].output.width
+        says = f"vLLM's table of rotary positions for {positions:,} tokens"
+        change = CountingChange(frozenset({"rotary"}), says, size)
+        found = CountingVariant(way, (change,), way.value + value_at(size, model.known))
+        if found.match_kind(asked) == "rounded":
+            return Explanation(model, asked, "convention", CountingVariant(way, (), way.value), found)
+    return None
+
+
+def _of_number(model: Model, asked: PrintedNumber, quantity: str | None, conventions: Mapping[str, str]) -> Explanation:
     counted = _explained(model, asked, quantity, conventions)
     open_ = counted.verdict == "unexplained" and quantity is None and not asked.unit
     if open_ and asked.text.replace(",", "").isdigit():
@@ -318,6 +379,13 @@ def _explained(model: Model, asked: PrintedNumber, quantity: str | None, convent
             return Explanation(model, asked, "unexplained", plain, fits[0], (), doubt)
         if fits:
             return Explanation(model, so, "convention", plain, fits[0], tuple(fits[1:]))
+    if asked.whole and asked.unit == "bytes" and quantity is None:
+        is_file = not asked.text.replace(",", "").isdigit()
+        files = file_sizes(model, asked, found, is_file)
+    else:
+        files = []
+    if files:
+        return Explanation(model, asked, "convention", plain, files[0], tuple(files[1:]))
     return Explanation(model, asked, "unexplained", plain, _nearest(asked, plain, found))
 
 

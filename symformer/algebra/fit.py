@@ -16,7 +16,7 @@ from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
 from .rank_amounts import RankAmounts
 from .result import Answer, Told, ignore_progress
-from .solve import _whole, usable
+from .solve import memory_bytes, usable
 
 # The formats that are compared if none is named, from the most bytes to the fewest.
 USUAL = (
@@ -391,7 +391,7 @@ def fit(
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
             raise OptionError(f"{name}={number} is not supported; choose a whole number from 1 to {most:,}")
     check_conventions(conventions)
-    limit = _whole(memory, "bytes")
+    limit = memory_bytes(memory)
     room = usable(limit, share, reserve, "bytes")
     model = composed_model(target)
     for size, value in model.known.items():
@@ -401,6 +401,8 @@ def fit(
         raise SizeError(f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset")
     own = model.provenance.weights
     chosen = [weights] if isinstance(weights, str) else list(weights)
+    if "symbolic" in chosen:
+        raise OptionError("weights=symbolic is not supported by fit; name a format, such as bf16 or awq")
     tokens = _positions(model, context)
     formats = dict.fromkeys(chosen or [*([own] if own else []), *USUAL])
     rows = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from .numpy_import import load_numpy
 from .rank_amounts import REPLICATED, RankAmounts, StageAmounts, stage_sizes
 from .result import Answer, Told, ignore_progress
 from .row_selection import Objective, ParetoFront
-from .solve import _whole, usable
+from .solve import memory_bytes, usable
 
 MOST = 10**7  # layouts
 SHOWN = 10
@@ -239,7 +239,7 @@ class Layouts(Answer):
         """Return the table of some layouts, with the columns in which layouts differ."""
         several = len(self.devices) > 1
         degrees = [name for name in DEGREES if any(row[name] > 1 for row in rows)]
-        choices = [name for name in ("zero", "recompute") if self.purpose is TRAINING]
+        choices = [name for name in ("zero", "recompute") if self.purpose == TRAINING]
         staged = "pp" in degrees
         head: list[Line] = [["devices"]] if several else []
         head += [[name] for name in (*degrees, *choices)]
@@ -282,6 +282,7 @@ def layouts(
     reserve: int | str | None = None,
     limit: int = SHOWN,
     progress: Told = ignore_progress,
+    client: Any = None,
     **conventions: str,
 ) -> Layouts:
     """Return the layouts of a model on devices: tensor, pipeline, context, expert and data parallelism.
@@ -315,6 +316,8 @@ def layouts(
         The number of layouts that are printed.
     progress
         A function that is called with the number of groups of layouts done and their total.
+    client
+        A client of ``dask.distributed``, whose worker processes then evaluate the groups.
     **conventions
         Conventions of ``inference-memory`` or ``train-memory``; ``data`` and ``recompute`` restrict the search.
 
@@ -347,7 +350,7 @@ def layouts(
     check_conventions(conventions)
     purpose = TRAINING if train else INFERENCE
     conventions = {**purpose.conventions, **conventions}
-    limit_bytes = _whole(memory, "bytes")
+    limit_bytes = memory_bytes(memory)
     room = usable(limit_bytes, share, reserve, "bytes")
     try:
         numbers = Axis.of(str(N_dev), devices).values
@@ -360,7 +363,7 @@ def layouts(
     for size in model.known:
         if size.name in CHOSEN_SIZES:
             raise OptionError(f"{size} is not a size of a layout: {CHOSEN_SIZES[size.name]}")
-    search = _Search(model, purpose, micro_batch, even, conventions)
+    search = _Search(model, purpose, micro_batch, even, conventions, client)
     search.check_lengths()
     rows, searched, refused = search.run(numbers, progress)
     rows = _sorted(rows, by, room)
@@ -384,6 +387,7 @@ class _Search:
     micro_batch: int
     even: bool
     conventions: Mapping[str, str]
+    client: Any = None  # of dask.distributed
 
     @cached_property
     def run_sizes(self) -> dict[str, int]:
@@ -415,7 +419,7 @@ class _Search:
         """Raise SizeError if the whole model does not support the sizes of the run, such as too many positions."""
         try:
             (memory, *_) = self._amounts((False,) * len(DEGREES), "off", "none")
-            memory.of(1, {**self.run_sizes, "B": self.micro_batch if self.purpose is TRAINING else self.run_sizes["B"]})
+            memory.of(1, {**self.run_sizes, "B": self.micro_batch if self.purpose == TRAINING else self.run_sizes["B"]})
         except RuleError:  # the refusals say why
             return
 
@@ -430,40 +434,53 @@ class _Search:
         searched = sum(len(found) * len(variants[kinds]) for kinds, found in groups.items())
         if searched > MOST:
             raise OptionError(f"{searched:,} layouts are too many; choose devices with at most {MOST:,}")
+        tasks = [(found, kinds, *variant) for kinds, found in groups.items() for variant in variants[kinds]]
         pieces: list[dict[str, Any]] = []
         refused: dict[str, list[set[str]]] = {}
-        done, total = 0, sum(map(len, variants.values()))
-        for kinds, found in groups.items():
-            degrees = map(numpy.array, zip(*(ranks for _, ranks in found), strict=True))
-            columns = dict(zip(Ranks._fields, degrees, strict=True))
-            devices = numpy.array([number for number, _ in found])
-            for zero, recompute in variants[kinds]:
-                progress(done, total)
-                done += 1
-                try:
-                    memory, sent, flops, holds = self._evaluate(self._amounts(kinds, zero, recompute), columns, zero)
-                except RuleError as error:
-                    refused.setdefault(str(error), []).append(_kinds_used(kinds))
-                    continue
-                held = numpy.broadcast_to(numpy.asarray(holds, dtype=bool), devices.shape)
-                piece = {"devices": devices, **columns, "memory": memory, "sent": sent, "flops": flops}
-                piece = {name: numpy.broadcast_to(column, devices.shape)[held] for name, column in piece.items()}
-                count = int(held.sum())
-                piece |= {"zero": numpy.full(count, zero), "recompute": numpy.full(count, recompute)}
+        for done, (task, piece) in enumerate(zip(tasks, self._pieces(tasks), strict=True)):
+            progress(done, len(tasks))
+            if isinstance(piece, str):
+                refused.setdefault(piece, []).append(_kinds_used(task[1]))
+            else:
                 pieces.append(piece)
         names = ("devices", *Ranks._fields, "zero", "recompute", "memory", "sent", "flops")
         joined = {
             name: numpy.concatenate([piece[name] for piece in pieces]) if pieces else numpy.array([], dtype=int)
             for name in names
         }
-        if self.purpose is INFERENCE:
+        if self.purpose == INFERENCE:
             del joined["zero"], joined["recompute"]
         return joined, searched, {why: _least_kinds(kinds) for why, kinds in refused.items()}
+
+    def _pieces(self, tasks: Sequence[Any]) -> Iterable[dict[str, Any] | str]:
+        """Return the layouts of each group, or why it is not supported; on the workers of a client if there is one."""
+        if self.client is None:
+            return (self.piece(*task) for task in tasks)
+        alone = replace(self, client=None)
+        return list(self.client.gather(self.client.map(partial(_piece, alone), tasks, pure=False)))
+
+    def piece(
+        self, found: Sequence[tuple[int, Ranks]], kinds: tuple[bool, ...], zero: str, recompute: str
+    ) -> dict[str, Any] | str:
+        """Return the columns of the supported layouts of a group, or why the group is not supported."""
+        numpy = load_numpy()
+        degrees = map(numpy.array, zip(*(ranks for _, ranks in found), strict=True))
+        columns = dict(zip(Ranks._fields, degrees, strict=True))
+        devices = numpy.array([number for number, _ in found])
+        try:
+            memory, sent, flops, holds = self._evaluate(self._amounts(kinds, zero, recompute), columns, zero)
+        except RuleError as error:
+            return str(error)
+        held = numpy.broadcast_to(numpy.asarray(holds, dtype=bool), devices.shape)
+        piece = {"devices": devices, **columns, "memory": memory, "sent": sent, "flops": flops}
+        piece = {name: numpy.broadcast_to(column, devices.shape)[held] for name, column in piece.items()}
+        count = int(held.sum())
+        return {**piece, "zero": numpy.full(count, zero), "recompute": numpy.full(count, recompute)}
 
     def _ranks(self, number: int) -> Iterator[Ranks]:
         """Yield every way to write a number of devices as a product of degrees that the model can have."""
         most = {size: int(self.model.known.get(size, 0)) for size in (A, L, X)}
-        batch, contexts = self.run_sizes["B"], self.purpose is TRAINING
+        batch, contexts = self.run_sizes["B"], self.purpose == TRAINING
         for tp in _divisors(number, most[A] or number):
             for pp in _divisors(number // tp, most[L] or 1):
                 if self.even and most[L] % pp:
@@ -496,7 +513,7 @@ class _Search:
         placed = {"tensor": self.conventions.get("tensor", "on")} if tensor else {}
         placed |= {"context": "on"} if contexts else {}
         placed |= {"expert": "on"} if experts else {}
-        training = self.purpose is TRAINING
+        training = self.purpose == TRAINING
         sharded = {"data": zero} if zero != "off" else {}
         shared = {"data": zero if zero != "off" else "replicated" if data else "off"} if training else {}
         again = {"recompute": recompute} if recompute != "none" else {}
@@ -527,7 +544,7 @@ class _Search:
         memory, sent, flops = amounts
         degrees = {"N_tp": ranks["tp"], "N_cp": ranks["cp"], "N_ep": ranks["ep"], "N_dp": ranks["dp"]}
         replica = self.run_sizes["B"] // (ranks["dp"] * ranks["ep"])
-        if self.purpose is INFERENCE:
+        if self.purpose == INFERENCE:
             sizes = {**degrees, **self.run_sizes, "B": replica}
             bytes_needed, holds = _fullest(memory, ranks["pp"], sizes)
             bytes_sent, also = _fullest(sent, ranks["pp"], sizes)
@@ -572,6 +589,11 @@ def _sorted(rows: dict[str, Any], by: str, room: int) -> dict[str, Any]:
     nearest = numpy.where(fits, 0, rows["memory"])  # of those that do not fit, the one that lacks the least comes first
     order = numpy.lexsort([*keys, nearest, ~fits])
     return {name: column[order] for name, column in rows.items()}
+
+
+def _piece(search: _Search, task: Any) -> dict[str, Any] | str:
+    """Return the layouts of a group, on a worker."""
+    return search.piece(*task)
 
 
 def _fullest(amounts: RankAmounts, stages: Any, sizes: Mapping[str, Any], in_flight: Any = None) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..architectures import composed_model
 from ..language.errors import DerivationError
+from ..language.printed_number import printed
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Heading, Paragraph
 from .correction_arithmetic import WorkedLine
@@ -85,7 +86,7 @@ class PublishedNumber:
         """The explanation, or None without a target. Raises DerivationError if the verdict differs from the record."""
         if not self.target:
             return None
-        found = explain(self.model, self.printed, self.quantity)
+        found = explain(self.model, printed(self.printed), self.quantity)
         if found.verdict != self.verdict:
             raise DerivationError(f"{self.id} is recorded as {self.verdict}, but is {found.verdict}: {found.reason}")
         return found

@@ -109,6 +109,16 @@ def usable(limit: int, share: str | None, reserve: int | str | None, unit: str) 
     return left
 
 
+def memory_bytes(memory: int | float | str) -> int:
+    """Return the memory of a device in bytes. Raises OptionError."""
+    try:
+        return _whole(memory, "bytes")
+    except OptionError:
+        raise OptionError(
+            f"memory={memory} is not supported; give the bytes of one device, such as 80GiB or 24GB"
+        ) from None
+
+
 def _whole(value: int | float | str | None, unit: str) -> int:
     if isinstance(value, str):
         found = amount(value, unit)

@@ -29,20 +29,24 @@ def command(
 ) -> None:
     """Identify what a published number counts.
 
-    Write NUMBER as published: 124M, 163,037,184, "37B active", "17.6 GMACs", "13.5 GB". The exit status is 1 if no
-    known count matches.
+    Write NUMBER as published: 124M, 163,037,184, "37B active", "17.6 GMACs", "13.5 GB". It can also be a line of a log
+    of vLLM or llama.cpp, or the size of a file. The exit status is 1 if no known count matches.
 
     \b
     symformer explain gpt2 117M
     symformer explain llama-2-70b 78B
     symformer explain deepseek-v3 "37B active"
+    symformer explain llama-3.1-8b 'GPU KV cache size: 131,072 tokens'
     """
     from ..algebra.explain import explain
-    from ..language.printed_number import printed
+    from ..algebra.log_lines import log_line
+    from ..language.printed_number import PrintedNumber, printed
     from ..targets.resolution import pairs, resolve
 
-    asked = printed(number)
-    model, conventions = resolve(target, pairs(options), sets, [quantity] if quantity else [])
+    line = log_line(number)
+    asked: PrintedNumber | str = printed(number) if line is None else number
+    counted = quantity or (line.quantity if line is not None else None)
+    model, conventions = resolve(target, pairs(options), sets, [counted] if counted else [])
     found = explain(model, asked, quantity, **conventions)
     print_result(found, as_json)
     sys.exit(found.verdict == "unexplained")

@@ -58,10 +58,13 @@ def command(
 ) -> None:
     """Show a formula, its value and its breakdown.
 
-    `symformer --help` lists the forms of a TARGET.
+    `symformer --help` lists the forms of a TARGET. For the path of a checkpoint (a .safetensors or .gguf file, an
+    index.json, or a folder without a config.json), list the tensors that it stores.
     """
+    from ..checkpoints.checkpoint_files import checkpoint_in, is_checkpoint
     from ..formulas import ranks
-    from ..output.blocks import plain
+    from ..language.target import TargetKind, parse
+    from ..output.blocks import Code, plain
     from ..views.cache_parts import cache_json
     from ..views.device_bounds import DeviceMemory, bound_json, bound_lines, price, price_per_million
     from ..views.equations import equation
@@ -79,6 +82,11 @@ def command(
         )
     if part == "":
         raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
+    if is_checkpoint(target):
+        if quantity != "params" or sets or options or part or notation or every or device or per_hour:
+            raise click.UsageError(f"{target} is a checkpoint; show lists its tensors and takes no option but --json")
+        _checkpoint(target, as_json)
+        return
     if every:
         if part is not None:
             raise click.UsageError(
@@ -108,6 +116,8 @@ def command(
         print_json({**facts, "provenance": provenance_json(model, whole)})
         return
     lines = [*bound_lines(model, formula, cost), *([chosen.line(formula)] if chosen is not None else [])]
+    if parse(target).kind is TargetKind.CONFIG and (stored := checkpoint_in(target)):
+        lines.append([Code(f"symformer show {stored}"), " lists the tensors that are stored in the folder"])
     memory = chosen.memory if isinstance(chosen, DeviceMemory) else None
     print_blocks(formula_blocks(model, whole, formula, lines, memory))
 
@@ -126,3 +136,27 @@ def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tup
         print_json({"target": model.target, "quantity": quantity, "unit": unit, "variants": facts})
         return
     print_blocks(convention_blocks(model, quantity, found))
+
+
+def _checkpoint(path: str, as_json: bool) -> None:
+    """List the tensors of a checkpoint, with the model of the config.json next to it."""
+    import os
+
+    from ..checkpoints.checkpoint_contents import CheckpointContents
+    from ..checkpoints.checkpoint_files import open_checkpoint
+    from ..language.errors import SymformerError
+    from ..targets.resolution import resolve
+
+    checkpoint, model = open_checkpoint(path), None
+    config = os.path.join(os.path.dirname(path) or os.curdir, "config.json")
+    if os.path.isfile(config):
+        try:
+            model = resolve(config, trace=False)[0]
+            model.params.value()
+        except SymformerError:  # a config of another model, or one that is not supported
+            model = None
+    found = CheckpointContents(checkpoint, model)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_blocks(found.to_blocks())

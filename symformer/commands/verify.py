@@ -26,6 +26,13 @@ from .terminal import print_blocks, print_json
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), metavar="N", help="The random seed, to repeat a run. [default: random]"
 )
+@click.option(
+    "--checkpoint",
+    type=click.Path(),
+    metavar="PATH",
+    help="Compare the weights with the headers of a checkpoint instead of torch: a .safetensors or .gguf file, an "
+    "index.json, or a folder.",
+)
 @click.option("--write", is_flag=True, help="Store the certificates in the package; requires a source checkout.")
 @arguments.option
 @arguments.as_json
@@ -34,14 +41,26 @@ def command(
     everything: bool,
     quantities: tuple[str, ...],
     seed: int | None,
+    checkpoint: str | None,
     write: bool,
     options: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Verify formulas against torch models.
+    """Verify formulas against torch models, or against a checkpoint.
 
-    Parameters are compared row by row. If rows differ, they are printed and the exit status is 1.
+    Parameters are compared row by row. If rows differ, they are printed and the exit status is 1. With --checkpoint,
+    torch is not needed: names, shapes, types and bytes are compared with weight-memory.
+
+    \b
+    symformer verify gpt2
+    symformer verify llama-3.1-8b --checkpoint Llama-3.1-8B-Q4_K_M.gguf
     """
+    if checkpoint is not None:
+        if len(targets) != 1 or everything or quantities or write or seed is not None:
+            raise click.UsageError(
+                "--checkpoint compares one target; remove --all, --quantity, --seed, --write and further targets"
+            )
+        sys.exit(_compare(targets[0], checkpoint, options, as_json))
     if bool(targets) == everything:
         raise click.UsageError("give one or more targets, or --all without a target")
     if write and (quantities or options):
@@ -84,3 +103,21 @@ def command(
             write_certificates(name, [verdict.certificate for verdict in verdicts if verdict.model.id == name])
     if not all(verdict.exact for verdict in verdicts):
         sys.exit(1)
+
+
+def _compare(target: str, path: str, options: tuple[str, ...], as_json: bool) -> int:
+    """Print the comparison of a target with a checkpoint, and return the exit status."""
+    from ..checkpoints.checkpoint_comparison import compare_checkpoint
+    from ..checkpoints.checkpoint_files import open_checkpoint
+    from ..targets.resolution import pairs, resolve
+
+    checkpoint = open_checkpoint(path)
+    model, conventions = resolve(target, pairs(options), (), ["weight-memory"])
+    if other := conventions.keys() - {"weights"}:
+        raise click.UsageError(f"--checkpoint cannot be combined with --option {min(other)}")
+    found = compare_checkpoint(model, checkpoint, conventions.get("weights", ""))
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_blocks(found.to_blocks())
+    return 0 if found.agrees else 1

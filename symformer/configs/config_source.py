@@ -14,7 +14,7 @@ from .common_fields import Config
 from .config_fields import whole_number
 from .config_json import read_config, read_object
 from .layers import without_words
-from .quantization import format_of, unquantized
+from .quantization import format_of, unquantized, unsupported_value
 from .remote_code import check_class
 from .rotary import positions, scaling
 
@@ -35,13 +35,14 @@ class OpenedConfig:
     quantized: str = ""  # the quantization that the config states
     weights: str = ""  # the weight format of that quantization, or "" if it is not supported
     group: int = 0  # its elements per group, if it has groups
+    unsupported: str = ""  # the field and the value for which the quantization is not supported, or ""
     rope: str = ""  # the type of scaling of the rotary frequencies, such as "llama3"
     positions: int = 0  # the positions that it states for all tokens, or 0
 
     @property
     def facts(self) -> dict[str, Any]:
         """Return the fields of a model's provenance."""
-        names = ("commit", "unasked", "quantized", "weights", "group", "rope", "positions")
+        names = ("commit", "unasked", "quantized", "weights", "group", "unsupported", "rope", "positions")
         return {name: getattr(self, name) for name in names}
 
 
@@ -87,6 +88,7 @@ def _sound(target: str, found: OpenedConfig) -> OpenedConfig:
         stated = without_words(found.config)
         config, quantized = unquantized(check_class(stated))
         weights, group = format_of(stated)
+        unsupported = unsupported_value(stated)
     except ConfigError as error:
         raise ConfigError(f"{target}: {error}") from None
     return replace(
@@ -95,6 +97,7 @@ def _sound(target: str, found: OpenedConfig) -> OpenedConfig:
         quantized=quantized,
         weights=weights,
         group=group,
+        unsupported=unsupported,
         rope=scaling(config),
         positions=positions(config),
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..language.errors import ConfigError, quoted
+from ..language.errors import ConfigError, joined, quoted
 from ..language.sizes import format_value
 from .common_fields import Config
-from .stored_formats import stored_format
+from .stored_formats import mlx_format, stored_format, unsupported_field
 
 FIELDS = ("quantization_config", "compression_config")
 EXPERTS = "expert_dtype"  # DeepSeek-V4 states the dtype of its experts separately
@@ -54,9 +54,39 @@ def format_of(config: Config) -> tuple[str, int]:
     >>> format_of({"quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 64}})
     ('awq', 64)
     """
+    if isinstance(own := config.get(MLX), Mapping):
+        # MLX also writes it as quantization_config; a scheme under another name is another one
+        others = [config[name] for name in FIELDS if config.get(name) is not None]
+        repeated = all(other == own for other in others)
+        nested = [path for path, scheme in _schemes(config) if scheme and path not in (*FIELDS, MLX)]
+        return mlx_format(own) if repeated and not nested else ("", 0)
     stated = [config[name] for name in FIELDS if config.get(name) is not None]
     alone = len([scheme for _, scheme in _schemes(config) if scheme]) == 1
     return stored_format(stated[0]) if alone and stated and isinstance(stated[0], Mapping) else ("", 0)
+
+
+def unsupported_value(config: Config) -> str:
+    """Return why a quantized config has no weight format: the field and its value; "" if it has one.
+
+    >>> awq = {"quant_method": "awq", "bits": 4, "group_size": 32}
+    >>> unsupported_value({"quantization_config": {**awq, "version": "gemv"}})
+    "quantization_config.version is 'gemv'"
+    >>> unsupported_value({"quantization": {"group_size": 64, "bits": 7}})
+    "quantization is {'group_size': 64, 'bits': 7}, a format of MLX"
+    >>> unsupported_value({"text_config": {"quantization_config": awq}})
+    'text_config.quantization_config applies to a part of the model'
+    """
+    stated = [path for path, scheme in _schemes(config) if scheme]
+    if not stated or format_of(config)[0]:
+        return ""
+    if MLX in stated:
+        return f"{MLX} is {format_value(config[MLX])}, a format of MLX"
+    if len(stated) > 1:
+        return f"{joined(stated)} state several formats"
+    (path,) = stated
+    if path not in FIELDS:
+        return f"{path} applies to a part of the model"
+    return f"{path}.{unsupported_field(config[path])}"
 
 
 def _scheme(path: str, value: Any) -> str:

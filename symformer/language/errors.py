@@ -51,6 +51,10 @@ class FetchError(ConfigError):
     """A ``config.json`` that cannot be downloaded from the Hub."""
 
 
+class CheckpointError(SymformerError):
+    """A file with stored weights that is missing, damaged or of an unsupported kind."""
+
+
 class CatalogueError(SymformerError):
     """A catalogue formula that is damaged, or a formula that cannot be stored.
 

@@ -246,9 +246,11 @@ class Model(Immutable, Shown):
     def _check_format(self, question: Quantity, conventions: Mapping[str, str]) -> None:
         scheme = self.provenance.quantized
         if scheme and (why := question.format_dependence(self.component, conventions)):
+            field = self.provenance.unsupported
+            unread = f", and {field}, which is not supported" if field else ""
             raise RuleError(
-                f"{question.measure.name} of {self.target}, quantized by {scheme}, is not supported: {why}; remove "
-                "the field to count the weights before quantization"
+                f"{question.measure.name} of {self.target}, quantized by {scheme}, is not supported: {why}{unread}; "
+                "remove the field to count the weights before quantization"
             )
 
     def with_sizes_for(self, quantity: str, conventions: Mapping[str, str] | None = None) -> Model:

@@ -154,6 +154,7 @@ class Provenance(Immutable):
     quantized: str = ""  # the quantization stated in its config; its formulas describe the model before quantization
     weights: str = ""  # the format in which its weights are published, or "" if it is not known
     group: int = 0  # the elements per group of that format, if it has groups
+    unsupported: str = ""  # the field and the value for which its quantization is not supported, or ""
     rope: str = ""  # the type of scaling of its rotary frequencies, such as "llama3"
     positions: int = 0  # the positions for all tokens that its config states, or 0 if they are not known
     layers: tuple[Symbol, ...] = ()  # the size that counts each layer, in order; () if the order is not known

@@ -33,7 +33,7 @@ from .quantity import Convention, Conventions, Countable, Quantity, tally
 from .vllm_pages import PagePlan
 
 SIZES: Mapping[str, Expr] = ELEMENTS
-CACHE = "cache"  # the purpose of terms that belong to the cache
+CACHE, RECURRENT = "cache", "recurrent state"  # the purposes of terms: keys and values, and states of fixed size
 DTYPE = {
     "bf16": "2 bytes per element",
     "fp16": "2 bytes per element",
@@ -334,7 +334,7 @@ def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
         size = engine.convolution_size(size)
     (places,) = entry.weights[0].shape[2:]
     places = places - 1 if engine or entry.function == EARLIER_INPUTS else places
-    return [Term(f"{entry.path} (places)", (batch, channels, places, size), purpose=CACHE)]
+    return [Term(f"{entry.path} (places)", (batch, channels, places, size), purpose=RECURRENT)]
 
 
 def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
@@ -363,7 +363,7 @@ def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
     if engine:
         check_states(entry, engine)
         size = engine.convolution_size(size)
-    return [Term(f"{entry.path} (last token)", (batch, width, size), purpose=CACHE)]
+    return [Term(f"{entry.path} (last token)", (batch, width, size), purpose=RECURRENT)]
 
 
 def check_states(entry: Entry, engine: Engine) -> None:
@@ -442,14 +442,14 @@ def state(entry: Entry, dtype: str, conventions: Conventions) -> tuple[Term, ...
     size = SIZES[model_dtype(dtype) if conventions.get("state") == "model" else "fp32"]
     if entry.kind is OperationKind.RECURRENCE:
         batch, heads, _, width = entry.inputs[0].shape
-        return (Term(f"{entry.path} (state)", (batch, heads * width, size), purpose=CACHE),)
+        return (Term(f"{entry.path} (state)", (batch, heads * width, size), purpose=RECURRENT),)
     if entry.kind is OperationKind.DELTA_RULE:
         _, write, x, *_ = entry.inputs
     else:
         x, _, write, _ = entry.inputs
     batch, heads, _, width = x.shape
     factors = (batch, heads, *([width] if width != 1 else []), write.width, size)
-    return (Term(f"{entry.path} (state)", factors, purpose=CACHE),)
+    return (Term(f"{entry.path} (state)", factors, purpose=RECURRENT),)
 
 
 def per_token_product(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:

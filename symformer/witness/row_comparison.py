@@ -18,8 +18,9 @@ from ..language.sizes import Numbers, evaluate
 from ..language.symbols import B_vis
 from ..ledger.facts import ATTENDING, CARRYING, ROTARY, Entry
 from ..models.model import Model
-from .stored_weights import StoredWeight, with_stars
+from .stored_weights import StoredWeight
 from .torch_counts import BACKWARD, FORWARD, TorchCount
+from .weight_paths import with_stars
 
 Key = tuple[str, str]  # module, pass
 TABLES = Integer(2)

@@ -29,8 +29,9 @@ from ..language.symbols import B, C, N_new, P, S, V_type
 from ..ledger.facts import CARRYING, OperationKind
 from .dispatch_recorders import Products, SavedStorages
 from .model_calls import encoded_images, unpadded, without_placeholder_checks
-from .stored_weights import our_path, recipe, with_stars, witness_class
+from .stored_weights import recipe, witness_class
 from .torch_session import Run, Session, is_state, silence, tensors_of, trainable
+from .weight_paths import our_path, with_stars
 
 Numbers = Mapping[Symbol, int]
 Parts = Mapping[

@@ -13,7 +13,7 @@ from sympy import Add, Expr, Integer, Symbol
 from ...architectures import composed_model, presets
 from ...formulas.formula import Formula
 from ...formulas.ratio import Ratio
-from ...language.errors import OptionError, SizeError, SymformerError, needs_values
+from ...language.errors import OptionError, SizeError, SymformerError, joined, needs_values
 from ...language.frozen import Immutable
 from ...language.printed_number import PERCENT, PrintedNumber
 from ...language.symbols import B, C, N_tok, P, S, letter, symbol
@@ -95,14 +95,13 @@ def counting_methods(
         yield from _operations(model, number, "train-flops", 1)
     elif number.unit == "bytes":
         if own := model.provenance.weights:
-            yield from _in_format(model, own, f"the size of the weights as published (weights={own})", ())
+            yield from in_format(model, own, f"the size of the weights as published (weights={own})", ())
         for way in _stored(model, number.active):
             for size, said in BYTES.items():
                 yield _in_bytes(way, size, said)
         yield from _nominal(model, number.active)
         if not number.active:
-            for name in sorted(UNUSUAL - {model.provenance.weights}):
-                yield from _in_format(model, name, "the size of the weights", (f"weights={name} ({_library(name)})",))
+            yield from _formats(model)
     else:
         yield from _stored(model, number.active)
 
@@ -166,7 +165,7 @@ def _in_bytes(way: CountingMethod, size: Fraction, said: str) -> CountingMethod:
     )
 
 
-def _in_format(model: Model, name: str, counts: str, says: tuple[str, ...]) -> Iterator[CountingMethod]:
+def in_format(model: Model, name: str, counts: str, says: tuple[str, ...]) -> Iterator[CountingMethod]:
     """Yield the bytes of the weights in a format; nothing if the format does not support the model."""
     try:
         formula = model.formula("weight-memory", weights=name)
@@ -174,6 +173,20 @@ def _in_format(model: Model, name: str, counts: str, says: tuple[str, ...]) -> I
     except SymformerError:
         return
     yield CountingMethod(counts, formula, numbers, says=says, unit="bytes", rank=Rank.PARTS if says else Rank.PLAIN)
+
+
+def _formats(model: Model) -> Iterator[CountingMethod]:
+    """Yield the bytes of the weights in each other format; formats with equally many bytes are one count."""
+    found: dict[Fraction, tuple[CountingMethod, list[str]]] = {}
+    has_experts = symbol("X") in model.known
+    for name in (each for each in MEANINGS if each in UNUSUAL - {model.provenance.weights}):
+        if not has_experts and name.endswith(("-experts", "_moe")):
+            continue
+        for way in in_format(model, name, "the size of the weights", (name,)):
+            found.setdefault(way.value, (way, []))[1].append(name)
+    for way, (name, *others) in found.values():
+        alike = f", as many bytes as {joined(others)}" if others else ""
+        yield replace(way, says=(f"weights={name} ({_library(name)}){alike}",))
 
 
 def _library(name: str) -> str:

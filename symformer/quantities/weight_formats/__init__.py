@@ -30,11 +30,15 @@ _ELEMENTS = {
     "symbolic": "W bytes per element",
 }
 _KEPT = "the router, the LM head, embeddings, norms and biases keep 2 bytes per element"
+_KEPT_BY_MLX = "norms and biases keep 2 bytes per element"
 # The meaning of every format, by its name.
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {
         **_ELEMENTS,
-        **{name: f"{each.meaning}; {_KEPT}" for name, each in LINEAR_FORMATS.items()},
+        **{
+            name: f"{each.meaning}; {_KEPT_BY_MLX if name.startswith('mlx') else _KEPT}"
+            for name, each in LINEAR_FORMATS.items()
+        },
         **{
             f"{PREFIX}{name}": f"a GGUF file of type {name.upper()}, by the rules of llama.cpp at commit 007dbbf3, "
             "without the file's header; vectors, routers and tables of positions are stored in float32"
@@ -113,6 +117,10 @@ def _by_matrix(ledger: Ledger, form: WeightFormat) -> StoredWeights:
     terms: dict[int, list[Term]] = {}
     conditions: dict[str, Condition] = {}
     for matrix in stored_matrices(ledger):
+        if matrix.role in form.refused:
+            raise RuleError(
+                f"{matrix.weight.path}: weights={form.name} is not supported for a matrix of this kind ({matrix.role})"
+            )
         quantized = matrix.role in form.roles
         copies = (matrix.copies,) if quantized and matrix.copies != 1 else ()
         terms.setdefault(id(matrix.entry), []).extend(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sympy import Expr, Integer, Rational, Symbol
 
 from ...formulas.account import Term
-from ...language.errors import RuleError
+from ...language.errors import RuleError, joined
 from ...language.notation.text import text
 from ...language.sizes import AtMost, Condition, Differs, Divides, Equals, NotMultiple, substitute
 from ...language.symbols import LETTERS, A, G, L, L_better, X
@@ -24,9 +24,11 @@ STORED_FACTORS, OTHER_FACTORS = ("llama3",), ("longrope", "su", "unknown")
 # Architectures of which the sizes of published files were compared with these rules. Files of other models can hold
 # further tensors, or tensors that the converter splits, joins or keeps in other types.
 CONVERTED = frozenset(
-    {"arcee", "gemma2", "gemma3", "llama", "ministral3", "mistral", "olmo2", "qwen2", "qwen3", "qwen3-moe"}
-    | {"seed-oss", "smollm3"}
+    {"arcee", "gemma2", "gemma3", "gpt-oss", "llama", "ministral3", "mistral", "mixtral", "olmo2", "phi3", "qwen2"}
+    | {"qwen3", "qwen3-moe", "seed-oss", "smollm3"}
 )
+# Architectures of which only files of some mixtures were compared. All files of gpt-oss keep the experts in MXFP4.
+MIXTURES_OF = {"gpt-oss": frozenset({"mxfp4_moe"})}
 EXPERT_LIMIT, HEAD_LIMIT, LARGE = 4, 4, 80  # experts, heads per key/value head, layers of LLaMA 70B
 
 
@@ -90,7 +92,14 @@ class GGUFPlan:
     def _check(self, ledger: Ledger) -> None:
         name = ledger.root.part.name
         if name in CONVERTED:
-            return
+            mixtures = MIXTURES_OF.get(name, frozenset({self.name}))
+            if self.name in mixtures:
+                return
+            others = joined(PREFIX + each for each in sorted(mixtures))
+            raise RuleError(
+                f"weights={PREFIX}{self.name} is not supported for {name}, of which only files of type {others} were "
+                "compared"
+            )
         known = ", ".join(sorted(CONVERTED))
         raise RuleError(
             f"weights={PREFIX}{self.name} is not supported for {name}: the tensors of its GGUF files were not compared "
@@ -104,9 +113,11 @@ class GGUFPlan:
                 query, key = entry.inputs[0], entry.inputs[1]
                 found |= {id(each): GGUFTensor.ATTN_Q for each in self._roles.producers(query)}
                 found |= {id(each): GGUFTensor.ATTN_K for each in self._roles.producers(key)}
-        for _, entry in ledger:  # last, so that a fused matrix counts as the values
+        for _, entry in ledger:
             if entry.kind is OperationKind.MIX:
-                found |= {id(each): GGUFTensor.ATTN_V for each in self._roles.producers(entry.inputs[1])}
+                for each in self._roles.producers(entry.inputs[1]):
+                    is_fused = found.get(id(each)) in (GGUFTensor.ATTN_K, GGUFTensor.ATTN_QKV)
+                    found[id(each)] = GGUFTensor.ATTN_QKV if is_fused else GGUFTensor.ATTN_V
         return found
 
     def _tensor(self, matrix: StoredMatrix) -> GGUFTensor:

@@ -21,7 +21,8 @@ class GGUFTensor(StrEnum):
     TOKEN_EMBD = "token_embd"  # noqa: S105
     ATTN_Q = "attn_q"
     ATTN_K = "attn_k"
-    ATTN_V = "attn_v"  # also the fused attn_qkv
+    ATTN_V = "attn_v"
+    ATTN_QKV = "attn_qkv"  # queries, keys and values in one matrix
     ATTN_OUTPUT = "attn_output"
     FFN_GATE = "ffn_gate"
     FFN_UP = "ffn_up"
@@ -129,24 +130,21 @@ MIXTURES: Mapping[str, GGUFMixture] = MappingProxyType(
             {
                 GGUFTensor.ATTN_V: TypeChoice("q5_k", BetterLayers.TWO, "q4_k"),
                 GGUFTensor.FFN_DOWN: TypeChoice("q5_k", BetterLayers.SIXTEENTH, "q4_k"),
-                GGUFTensor.ATTN_OUTPUT: _all("q4_k"),
+                **dict.fromkeys((GGUFTensor.ATTN_OUTPUT, GGUFTensor.ATTN_QKV), _all("q4_k")),
             },
         ),
         "q3_k_l": GGUFMixture(
             "q3_k",
-            dict.fromkeys((GGUFTensor.ATTN_V, GGUFTensor.FFN_DOWN, GGUFTensor.ATTN_OUTPUT), _all("q5_k")),
+            {
+                **dict.fromkeys((GGUFTensor.ATTN_V, GGUFTensor.FFN_DOWN, GGUFTensor.ATTN_OUTPUT), _all("q5_k")),
+                GGUFTensor.ATTN_QKV: _all("q4_k"),
+            },
             eight_experts="",
         ),
         "q4_k_s": GGUFMixture("q4_k", {GGUFTensor.ATTN_V: TypeChoice("q5_k", BetterLayers.FOUR), **_DOWN_Q5_K}),
-        "q4_k_m": GGUFMixture(
-            "q4_k", dict.fromkeys((GGUFTensor.ATTN_V, GGUFTensor.FFN_DOWN), TypeChoice("q6_k", BetterLayers.MORE))
-        ),
+        "q4_k_m": GGUFMixture("q4_k", {**_MORE_Q6_K, GGUFTensor.ATTN_QKV: _all("q5_k")}),
         "q5_k_s": GGUFMixture("q5_k", eight_experts=""),
-        "q5_k_m": GGUFMixture(
-            "q5_k",
-            _MORE_Q6_K,
-            eight_experts="",
-        ),
+        "q5_k_m": GGUFMixture("q5_k", {**_MORE_Q6_K, GGUFTensor.ATTN_QKV: _all("q6_k")}, eight_experts=""),
         "iq4_nl": GGUFMixture("iq4_nl", _DOWN_Q5_K, _Q5_K_VALUES),
         "iq4_xs": GGUFMixture("iq4_xs", _DOWN_Q5_K, _Q5_K_VALUES),
         "iq3_xs": GGUFMixture(
@@ -161,7 +159,7 @@ MIXTURES: Mapping[str, GGUFMixture] = MappingProxyType(
         "iq3_m": GGUFMixture(
             "iq3_s",
             {
-                **dict.fromkeys((GGUFTensor.ATTN_V, GGUFTensor.ATTN_OUTPUT), _all("q4_k")),
+                **dict.fromkeys((GGUFTensor.ATTN_V, GGUFTensor.ATTN_OUTPUT, GGUFTensor.ATTN_QKV), _all("q4_k")),
                 GGUFTensor.FFN_DOWN: TypeChoice("q4_k", BetterLayers.EIGHTH),
             },
             eight_down=TypeChoice("q4_k", BetterLayers.MORE),

@@ -1,7 +1,7 @@
 """Formats of the matrices of linear layers in safetensors files and in the buffers of the quantizing libraries.
 
 Each expert is a matrix of its own. The router, the LM head, embeddings, convolutions, norms and biases keep 2 bytes
-per element.
+per element. MLX also quantizes the LM head and the token embedding.
 """
 
 from __future__ import annotations
@@ -127,6 +127,15 @@ def hqq(rows: Expr, cols: Expr) -> tuple[StoredTensor, ...]:
     )
 
 
+def mlx(bits: int) -> Layout:
+    """Return the layout of codes packed along each row, with a scale and a bias of 2 bytes for each group."""
+    return lambda rows, cols: (
+        StoredTensor("codes", (rows, cols, Rational(bits, 8))),
+        StoredTensor("scales", (rows, _groups(cols), HALF)),
+        StoredTensor("biases", (rows, _groups(cols), HALF)),
+    )
+
+
 def exl3(bits: int) -> Layout:
     """Return the layout of a trellis code, and the signs or scales of each column and each row."""
     return lambda rows, cols: (
@@ -230,6 +239,20 @@ _FORMATS = (
         hqq,
         lambda rows, cols: [(2 * Z_group, Mul(rows, cols))],  # codes of two halves of the groups share a byte
         defaults={Z_group: 64},
+    ),
+    *(
+        WeightFormat(
+            f"mlx-{bits}",
+            f"MLX: {bits} bits, with a scale and a bias of 2 bytes for each group of Z_group elements along the input "
+            "width (64 unless set), also of the LM head and the token embedding",
+            mlx(bits),
+            _divisible(Z_group),
+            frozenset({WeightRole.LINEAR, WeightRole.HEAD, WeightRole.TOKENS}),
+            {Z_group: 64},
+            # mlx-lm gives routers more bits in some models, and names experts differently
+            frozenset({WeightRole.EXPERT, WeightRole.ROUTER, WeightRole.KERNEL}),
+        )
+        for bits in (4, 2, 3, 5, 6, 8)
     ),
     *(
         WeightFormat(

@@ -39,6 +39,8 @@ class WeightFormat:
         The roles of the weights that it quantizes. The others keep 2 bytes per element.
     defaults : Mapping[Symbol, int]
         The values of the sizes that the layout has, such as the elements per group.
+    refused : frozenset[WeightRole]
+        The roles of weights whose layout in this format is not known.
 
     """
 
@@ -48,6 +50,7 @@ class WeightFormat:
     divides: Callable[[Expr, Expr], Iterable[tuple[Expr, Expr]]] = lambda rows, cols: ()
     roles: frozenset[WeightRole] = frozenset({WeightRole.LINEAR, WeightRole.EXPERT})
     defaults: Mapping[Symbol, int] = field(default_factory=dict)
+    refused: frozenset[WeightRole] = frozenset()
 
     def tensors(self, matrix: StoredMatrix) -> tuple[StoredTensor, ...]:
         """Return the tensors of one of the matrices of a weight."""
