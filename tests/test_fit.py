@@ -292,3 +292,16 @@ def test_a_stage_without_logits_has_no_term_for_each_sequence() -> None:
 def test_a_size_of_a_convention_without_a_value_is_refused() -> None:
     with pytest.raises(SizeError, match="llama-3-8b has no value for C_pre"):
         sf.fit("llama-3-8b", memory="24GiB", weights="bf16", prefix="shared")
+
+
+def test_a_component_without_a_cache_has_any_batch() -> None:
+    (row,) = sf.fit(sf.model("component:gated-mlp").set({"E": 64, "H": 96}), memory="1MB", weights="bf16").formats
+    assert (row.weight_bytes, row.context, row.batch) == (3 * 64 * 96 * 2, None, None)
+    output = run("fit", "component:gated-mlp", "--memory", "1MB", "--set", "E=64", "--set", "H=96")[1]
+    assert "too much" not in output
+
+
+def test_no_stage_is_without_layers() -> None:
+    """5 devices divide neither 4 query heads nor 4 layers."""
+    (row,) = sf.fit(sf.model("llama").set(TINY), devices=5, memory="1GB", weights="bf16", context=9).formats
+    assert "tp 1, pp 5: 5 pipeline stages are more than the 4 layers that they divide" in row.refused

@@ -106,8 +106,9 @@ class FittingFormat(Immutable):
         The bytes that remain for the cache and the logits; negative if the weights alone do not fit.
     context : int | None
         The longest context at the given batch; 0 if it does not fit, None if memory does not depend on it.
-    batch : int
-        The largest batch at the given context; 0 if a single sequence does not fit.
+    batch : int | None
+        The largest batch at the given context; 0 if a single sequence does not fit, None if memory does not depend on
+        it.
     needed : int
         The bytes at the given batch and context.
     missing : int
@@ -127,7 +128,7 @@ class FittingFormat(Immutable):
     weight_bytes: int = 0
     left: int = 0
     context: int | None = 0
-    batch: int = 0
+    batch: int | None = 0
     needed: int = 0
     missing: int = 0
     cap: str = ""
@@ -271,8 +272,8 @@ class DeviceFit(Answer):
                 *([[f"{each.tensor}"], [f"{each.pipeline}"]] if ranks else []),
                 [f"{each.weight_bytes:,}"],
                 [f"{each.left:,}"],
-                [_context(each)],
-                [f"{each.batch:,}" if each.batch else _missing(each)],
+                [_amount(each, each.context)],
+                [_amount(each, each.batch)],
             ]
             for each in self.supported
         ]
@@ -313,10 +314,11 @@ def _form_json(found: ContextFormula | None) -> dict[str, int] | None:
     return None if found is None else {name: getattr(found, name) for name in names}
 
 
-def _context(row: FittingFormat) -> str:
-    if row.context is None:
+def _amount(row: FittingFormat, most: int | None) -> str:
+    """Return the longest context or the largest batch of a format."""
+    if most is None:
         return "any"
-    return f"{row.context:,}" if row.context else _missing(row)
+    return f"{most:,}" if most else _missing(row)
 
 
 def _missing(row: FittingFormat) -> str:
@@ -471,12 +473,10 @@ def _fitting(
             needed[tensor, pipeline] = kinds[tensor > 1].total.of(pipeline, sizes)
         except (SizeError, RuleError) as error:
             reasons.setdefault(str(error), f"tp {tensor}, pp {pipeline}")
-            missing = model.formula("inference-memory", **{"weights": name, **conventions}).dependencies
-            missing -= model.known.keys()
+            whole = model.formula("inference-memory", **{**conventions, "weights": "bf16"})
+            missing = whole.dependencies - model.known.keys()
             if unset := sorted(str(size) for size in missing if size.name not in ("B", "C")):
-                raise SizeError(
-                    f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset"
-                ) from None
+                raise SizeError(f"{model.target} has no value for {', '.join(unset)}; set each") from None
     if needed:
         least = min(needed, key=lambda layout: needed[layout])
         tensor, pipeline = next((layout for layout, size in needed.items() if size <= room), least)
@@ -528,7 +528,7 @@ def _row(
     found = longest
     if positions and longest is not None and longest >= positions:
         longest, cap = positions - 1, cap or f"its config has {positions:,} positions (max_position_embeddings)"
-    most = _most(lambda sequences: fits(sequences, context)) or 0
+    most = _most(lambda sequences: fits(sequences, context))
     row = FittingFormat(
         name, tensor, pipeline, stored, room - stored, longest, most, needed, max(0, needed - room), cap
     )

@@ -646,10 +646,10 @@ def _least_kinds(groups: Sequence[set[str]]) -> str:
     """Return the kinds of parallelism of groups of layouts, without groups that have all kinds of another one.
 
     >>> _least_kinds([{"tp"}, {"pp"}, {"tp", "pp"}]), _least_kinds([{"tp"}, set()])
-    ('tp or pp', '')
+    ('tp, or pp', '')
     """
     least = [each for each in groups if not any(other < each for other in groups)]
-    return " or ".join(dict.fromkeys(" and ".join(name for name in DEGREES if name in each) for each in least))
+    return ", or ".join(dict.fromkeys(" and ".join(name for name in DEGREES if name in each) for each in least))
 
 
 def _runs(sizes: Sequence[int]) -> str:
