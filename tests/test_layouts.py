@@ -332,6 +332,11 @@ def test_sentences_on_devices() -> None:
     assert said("1:2")[-1].startswith("the fewest devices on which a layout fits: 2 devices; on them, tp 2 has")
     found = layouts("llama-3-8b", devices=7, memory="10GiB", sizes={"B": 3, "C": 100}, even=True)
     assert found.verdict.endswith("no degrees divide the sizes of the model and B")
+    gpt2: dict[str, Any] = {"devices": 2, "memory": "10GiB", "sizes": {"B": 2, "S": 100}, "train": True}
+    with pytest.raises(OptionError, match="recompute=full has no effect with implementation=none"):
+        layouts("gpt2", **gpt2, recompute="full", implementation="none")
+    with pytest.raises(OptionError, match="data=replicated is not supported by layout; choose from off, zero1"):
+        layouts("gpt2", **gpt2, data="replicated")
     with pytest.raises(OptionError, match="decoding has no micro-batches"):
         layouts("llama-3-8b", devices=2, memory="10GiB", sizes={"B": 3, "C": 100}, micro_batch=2)
 

@@ -181,7 +181,9 @@ class Layouts(Answer):
     def verdict(self) -> str:
         """The first layout that fits, or that none does."""
         if not self.count:
-            because = "" if self.refused else ": no degrees divide the sizes of the model and B"
+            micro = self.sizes.get("micro-batch", 1)
+            parts = f" in micro-batches of {micro}" if micro > 1 else ""
+            because = "" if self.refused else f": no degrees divide the sizes of the model and B{parts}"
             return f"the model supports no layout of these devices{because}"
         best = self._row(0)
         named = ", ".join(f"{name} {best[name]}" for name in DEGREES if best[name] > 1) or "a single rank"
@@ -364,6 +366,7 @@ def layouts(
         if size.name in CHOSEN_SIZES:
             raise OptionError(f"{size} is not a size of a layout: {CHOSEN_SIZES[size.name]}")
     search = _Search(model, purpose, micro_batch, even, conventions, client)
+    search.check_choices()
     search.check_lengths()
     rows, searched, refused = search.run(numbers, progress)
     rows = _sorted(rows, by, room)
@@ -414,6 +417,18 @@ class _Search:
             return {**{name: value for name, value in shown.items() if name not in searched}, **self.conventions}
         except RuleError:  # the memory of the whole model is not supported, and the refusals say why
             return dict(self.conventions)
+
+    def check_choices(self) -> None:
+        """Raise OptionError for a ZeRO stage or a kind of recomputation that no layout has."""
+        for name, choices in (("data", self.purpose.data), ("recompute", self.purpose.recompute)):
+            value = self.conventions.get(name)
+            if value is not None and value not in choices:
+                raise OptionError(f"{name}={value} is not supported by layout; choose from {', '.join(choices)}")
+        if self.conventions.get("implementation") == "none" and self.conventions.get("recompute", "none") != "none":
+            raise OptionError(
+                f"recompute={self.conventions['recompute']} has no effect with implementation=none, which counts no "
+                "activations; remove one of the two"
+            )
 
     def check_lengths(self) -> None:
         """Raise SizeError if the whole model does not support the sizes of the run, such as too many positions."""
