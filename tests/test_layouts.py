@@ -16,9 +16,11 @@ from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
 import symformer as sf
 from symformer.algebra.layouts import Layouts, layouts
-from symformer.algebra.rank_amounts import stage_sizes
+from symformer.algebra.rank_amounts import RankAmounts, stage_layers, stage_sizes
+from symformer.architectures import presets
 from symformer.commands.cli import cli
-from symformer.language.errors import OptionError, SizeError
+from symformer.language.errors import OptionError, RuleError, SizeError
+from tests.samples import sampled
 
 MOST = 13  # devices
 SHARED = {"vocab_size": 480, "num_attention_heads": 12, "head_dim": 20, "hidden_size": 96}
@@ -294,6 +296,56 @@ def test_models_without_a_layout_say_why() -> None:
     assert "no layout fits; pp 2 lacks" in printed
     status, printed, _ = command("nemotron-h-8b", "--gpus", "2", "--memory", "9GB", "--set", "B=3", "--set", "C=500")
     assert "need the order of its 52 layers of 3 kinds, which is not known; give its config.json" in printed
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("esm2-8m", "contact_head.regression depends on the number of all layers"),  # a weight for each head of a layer
+        ("albert-base", "layers that share weights are not supported with pipeline stages"),
+        ("bart-base", "which is computed before the layers"),
+        ("sd3-medium", "pipeline stages do not support a list of L - 1 layers"),
+    ],
+)
+def test_stages_are_refused_if_their_layers_cannot_be_counted(target: str, said: str) -> None:
+    with pytest.raises(RuleError, match=said):
+        sf.model(target).stage_formula("params", pipeline="middle")
+
+
+PRESETS = {facts["architecture"]: name for name, facts in reversed(presets().items())}  # the first of each
+
+
+# Their layers share weights, read more than the previous layer, or have an order that the preset does not state.
+NO_STAGES = frozenset(
+    {"albert", "bamba", "bare-bones-transformer-lm", "bart", "clip", "deberta-v2", "deepseek-v4", "dit", "esm"}
+    | {"feed-forward-lm", "flux", "gemma3n", "gpt-neo", "granitemoehybrid", "kimi-linear", "lfm2"}
+    | {"lfm2-moe", "m2m-100", "mbart", "modernbert", "mt5", "nemotron-h"}
+    | {"qwen3-vl", "rwkv7", "sam", "sd3", "siglip", "t5", "t5gemma", "transformer"}
+    | {"transformer-decoder-layer", "transformer-encoder-layer", "umt5", "whisper", "zamba2"}
+)
+
+
+@pytest.mark.parametrize("architecture", sampled(12, sorted(PRESETS)))
+def test_the_stages_of_a_model_sum_to_it(architecture: str) -> None:
+    """Each weight and each layer's cache is on one stage; a tied head is a copy of the table on the last one."""
+    model = sf.model(PRESETS[architecture])
+    if architecture in NO_STAGES:
+        with pytest.raises(RuleError):
+            RankAmounts(model, "params", {}).stages({})
+        return
+    for quantity, sizes in (("params", {}), ("kv-cache", {"B": 3, "C": 500})):
+        try:
+            whole = model.formula(quantity).value(**sizes)
+        except (RuleError, SizeError):
+            assert quantity == "kv-cache"  # a model without a cache
+            continue
+        parts = RankAmounts(model, quantity, {}).stages(sizes)
+        layers = stage_layers(parts.order, 3)
+        places = ("first", "middle", "last")
+        total = sum(parts.once[place].of(each, None) for place, each in zip(places, layers, strict=True))
+        table = {int(weight.shape[0].subs(model.known)) * int(weight.shape[1].subs(model.known))
+                 for _, entry in model.ledger for weight in entry.shared if len(weight.shape) == 2}  # fmt: skip
+        assert total - whole in {0, *(table if quantity == "params" else ())}, quantity
 
 
 def test_python_refuses_what_the_command_refuses() -> None:

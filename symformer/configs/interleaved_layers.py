@@ -60,10 +60,20 @@ class InterleavedLayers(Layers):
             LISTED: [layer for layer, (_, moe) in enumerate(each) if moe],
         }
 
+    def order_in(self, config: Config) -> tuple[Symbol, ...]:
+        """Return the size that counts each layer, in order; () if the kinds are not supported."""
+        kinds = self._placed(config)
+        known = EVERYWHERE if all(moe for _, moe in kinds) else INTERLEAVED
+        return tuple(known[kind] for kind in kinds) if known.keys() >= {*kinds} else ()
+
     def _kinds(self, config: Config) -> Counter[Kind]:
+        return Counter(self._placed(config))
+
+    def _placed(self, config: Config) -> list[Kind]:
+        """Return the kind of each layer. Raises ConfigError."""
         depth = self.listable(config)
         chunked, moe = self._chunked(config, depth), self._with_experts(config, depth)
-        return Counter((chunked[layer], layer in moe) for layer in range(depth))
+        return [(chunked[layer], layer in moe) for layer in range(depth)]
 
     def _chunked(self, config: Config, depth: int) -> list[bool]:
         """Return for each layer whether it attends within chunks."""

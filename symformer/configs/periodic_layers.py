@@ -48,12 +48,7 @@ class PeriodicLayers(Layers):
     def read(self, config: Config) -> Numbers:
         """Return the number of layers of each kind. Raises ConfigError."""
         depth = self.listable(config)
-        attention, sparse = (_places(depth, *_period(config, *names)) for names in (ATTENTION, EXPERTS))
-        experts = next((config[name] for name in COUNTED if name in config), None)
-        if experts == 1:
-            kinds, sparse = DENSE, frozenset()
-        else:
-            kinds = SPARSE
+        attention, sparse, kinds = self._placed(config, depth)
         if attention & sparse:
             raise UnreadError(
                 f"{ATTENTION[0]!r} and {EXPERTS[0]!r} in the config give layer {min(attention & sparse)} both "
@@ -66,6 +61,20 @@ class PeriodicLayers(Layers):
                 "each kind"
             )
         return {size: found[kind] for kind, size in kinds.items()}
+
+    def _placed(self, config: Config, depth: int) -> tuple[Places, Places, Mapping[str, Symbol]]:
+        """Return the layers with attention and those with experts, and the kinds of layers. Raises ConfigError."""
+        attention, sparse = (_places(depth, *_period(config, *names)) for names in (ATTENTION, EXPERTS))
+        if next((config[name] for name in COUNTED if name in config), None) == 1:
+            return attention, frozenset(), DENSE
+        return attention, sparse, SPARSE
+
+    def order_in(self, config: Config) -> tuple[Symbol, ...]:
+        """Return the size that counts each layer, in order."""
+        depth = self.listable(config)
+        attention, sparse, kinds = self._placed(config, depth)
+        names = ("attention" if n in attention else "experts" if n in sparse else "mamba" for n in range(depth))
+        return tuple(kinds[name] for name in names)
 
     def order(self, numbers: Mapping[Symbol, int]) -> list[Symbol]:
         """Return the size that counts each layer, in the order that `write` gives them."""

@@ -48,10 +48,7 @@ class WindowedExpertLayers(Layers):
 
     def read(self, config: Config) -> Numbers:
         """Return the number of layers of each kind. Raises ConfigError."""
-        depth = self.listable(config)
-        usual = [WINDOWED if layer and (layer + 1) % 6 else FULL for layer in range(depth)]
-        attends = self._list(config, self.name, usual, (FULL, WINDOWED))
-        networks = self._list(config, NETWORKS, [DENSE] + [SPARSE] * (depth - 1), (DENSE, SPARSE))
+        attends, networks = self._lists(config)
         found = {WINDOWED: attends, SPARSE: networks}
         for name, kind in REPEATED.items():
             expected = [int(each == kind) for each in found[kind]]
@@ -69,6 +66,18 @@ class WindowedExpertLayers(Layers):
             )
         numbers = {DENSE: kinds[FULL, DENSE], WINDOWED: kinds[WINDOWED, SPARSE], FULL: kinds[FULL, SPARSE]}
         return {size: numbers[kind] for kind, size in self.sizes.items()}
+
+    def order_in(self, config: Config) -> tuple[Symbol, ...]:
+        """Return the size that counts each layer, in order."""
+        pairs = zip(*self._lists(config), strict=True)
+        return tuple(self.sizes[DENSE if network == DENSE else attends] for attends, network in pairs)
+
+    def _lists(self, config: Config) -> tuple[list[str], list[str]]:
+        """Return the attention and the network of each layer. Raises ConfigError."""
+        depth = self.listable(config)
+        usual = [WINDOWED if layer and (layer + 1) % 6 else FULL for layer in range(depth)]
+        attends = self._list(config, self.name, usual, (FULL, WINDOWED))
+        return attends, self._list(config, NETWORKS, [DENSE] + [SPARSE] * (depth - 1), (DENSE, SPARSE))
 
     def write(self, numbers: Mapping[Symbol, int]) -> dict[str, Any]:
         """Return both lists, one kind after another."""

@@ -9,6 +9,7 @@ from typing import cast
 from sympy import Symbol
 
 from ..language.errors import RuleError
+from ..language.symbols import L
 from .facts import ONE, Entry, Ledger, OperationKind, Scope, Tensor, Weight
 
 
@@ -60,13 +61,21 @@ def layer_counts(ledger: Ledger) -> tuple[Symbol, ...]:
     Raises
     ------
     RuleError
-        If the model has no repeated layers, or a number of layers that is not a size of its own.
+        If the model has no repeated layers, layers that share weights, a number of layers that is not a size of its
+        own, or an operation whose shape depends on the number of layers.
 
     """
     root = ledger.apart.root
-    counts = [kind.count for kind in _divided(root)[0]]
+    kinds = _divided(root)[0]
+    if any(kind.distinct is not None for kind in kinds):
+        raise RuleError(f"{root.part.title}: layers that share weights are not supported with pipeline stages")
+    counts = [kind.count for kind in kinds]
     if odd := [count for count in counts if not isinstance(count, Symbol)]:
         raise RuleError(f"{root.part.title}: pipeline stages do not support a list of {odd[0]} layers")
+    for _, entry in ledger:
+        shapes = [*(weight.shape for weight in entry.weights), *(x.shape for x in (*entry.inputs, entry.output))]
+        if any(dim.has(L, *counts) for shape in shapes for dim in shape):
+            raise RuleError(f"{entry.path} depends on the number of all layers, which pipeline stages do not support")
     return tuple(counts)
 
 
