@@ -405,3 +405,28 @@ def test_the_workers_of_a_client_find_the_same_layouts() -> None:
     assert alone.count > 40
     assert spread.table() == alone.table()
     assert spread.refused == alone.refused
+
+
+def test_numbers_above_64_bits_are_exact() -> None:
+    """10**9 sequences of 10**6 tokens: every product and the scores are computed 3 times as often as in a forward pass.
+
+    Llama 3 8B multiplies each token with 32*(2*4096*4096 + 2*4096*1024 + 3*4096*14336) + 128256*4096 weights.
+    """
+    run: dict[str, Any] = {"memory": "1e30", "sizes": {"B": 10**9, "S": 10**6}, "train": True}
+    rows = layouts("llama-3-8b", devices=2, implementation="none", **run).table()
+    layer = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336
+    scores = 4 * 4096 * 10**6
+    for place, (tensor, stages) in enumerate(zip(rows["tp"], rows["pp"], strict=True)):
+        layers = 32 // stages
+        head = 2 * 128256 * 4096 // tensor
+        token = layers * (2 * layer + scores) // tensor + head
+        ranks = rows["cp"][place] * rows["dp"][place]
+        assert rows["flops"][place] == 3 * 10**15 * token // ranks
+    assert max(rows["flops"]) > 2**63
+
+
+def test_missing_exabytes_have_a_unit() -> None:
+    """10**21 tokens of 32*8*128*2*2 bytes and 10**12 rows of 128,256 logits of 4 bytes, less 100 EB."""
+    arguments = ["layout", "llama-3-8b", "--gpus", "1", "--memory", "1e20", "--set", f"B={10**12}"]
+    arguments += ["--set", f"C={10**9}"]
+    assert "131,071,900.51 EB too much" in CliRunner().invoke(cli, arguments).output

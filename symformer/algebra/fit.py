@@ -322,7 +322,7 @@ def _amount(row: FittingFormat, most: int | None) -> str:
 
 
 def _missing(row: FittingFormat) -> str:
-    return f"{_bytes(row.missing).partition(',')[0]} too much"
+    return f"{_bytes(row.missing).partition(', ')[0]} too much"
 
 
 def fit(

@@ -254,7 +254,7 @@ class Layouts(Answer):
             line += [_runs(row["layers"])] * staged
             line += [
                 f"{row['memory']:,}",
-                f"{left:,}" if left >= 0 else f"{_bytes(-left).partition(',')[0]} too much",
+                f"{left:,}" if left >= 0 else f"{_bytes(-left).partition(', ')[0]} too much",
                 f"{row['sent']:,}",
                 f"{row['flops']:,}",
                 "*" if place in self.pareto else "",
@@ -542,12 +542,15 @@ class _Search:
             ("communication", {**placed, **shared, "step": "training" if training else "decode"}),
             (self.purpose.flops, {**placed, **again}),
         )
+        layers = int(self.model.known.get(L, 1))
+        factor = 4 * layers * max(layers, self.run_sizes["B"])  # layers of a stage, micro-batches, and sums of these
         return tuple(
             RankAmounts(
                 self.model,
                 name,
                 {**{k: v for k, v in given.items() if k in find_quantity(name).choices}, **own},
                 numpy.maximum,
+                factor,
             )
             for name, own in wanted
         )

@@ -38,7 +38,7 @@ def document(found: DeviceFit, version: str) -> Document:
     said, _ = with_references(said)
     devices = "1 device" if found.devices == 1 else f"{found.devices:,} devices"
     return Document(
-        f"{found.model.title} ({found.model.name}) on {devices} of {rounded(found.memory, 'bytes').partition(',')[0]}",
+        f"{found.model.title} ({found.model.name}) on {devices} of {rounded(found.memory, 'bytes').partition(', ')[0]}",
         f"Computed by symformer {version} from closed forms. Bytes of weights and of the cache are exact by their "
         "layout; the longest contexts and largest batches are upper bounds, because activations and the buffers of an "
         "engine are not included.",
