@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import random
+from math import prod
 
 import pytest
+import torch
 from sympy import Integer
 
 from symformer import SymformerError, architecture
+from symformer.architectures import from_config, names
 from symformer.architectures.base_architecture import Architecture
 from symformer.language.symbols import SYMBOLS, A, B, E, H, L, S, W
+from symformer.ledger.facts import OperationKind
+from symformer.quantities import quantity
+from symformer.witness.dispatch_recorders import record_saved
+from symformer.witness.model_calls import unpadded
+from symformer.witness.stored_weights import build, witness_class
 from symformer.witness.torch_counts import activation_bytes, train_bytes
+from symformer.witness.torch_session import silence
 
 from .samples import sampled
 
@@ -259,3 +268,128 @@ def test_half_precision_norms_match_saved_bytes(target: str) -> None:
     sizes = {str(size): HALF[str(size)] for size in formula.dependencies if str(size) in HALF}
     numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
     assert formula.value(sizes) == activation_bytes(model.component, numbers, dtype="bf16", fake=False) > 0
+
+
+OFFSET = {"B": 3, "S": 7, "L_local": 2, "L_global": 1, "A": 8, "G": 2, "D": 10, "E": 24, "H": 11, "V": 29}
+
+
+@pytest.mark.parametrize(
+    ("target", "implementation", "recompute", "dtype"),
+    [
+        ("gemma", "sdpa", "none", "fp32"),
+        ("gemma", "eager", "full", "bf16"),
+        ("gemma2", "eager", "none", "fp32"),
+        ("gemma2", "eager", "none", "bf16"),
+        ("gemma2", "eager", "selective", "bf16"),
+        ("gemma3", "eager", "full", "bf16"),
+        ("gemma3", "sdpa", "none", "bf16"),
+    ],
+)
+def test_norms_with_an_offset_match_saved_bytes(target: str, implementation: str, recompute: str, dtype: str) -> None:
+    """Each norm also saves its scale, which is 1 plus the stored parameter; soft caps save the output of tanh."""
+    model = architecture(target)
+    assert isinstance(model.component, Architecture)
+    way = {"implementation": implementation, "recompute": recompute, "dtype": dtype}
+    formula = model.formula("activations", **way).partial(H="H")
+    drawn = {**OFFSET, "C_win": 9} if target != "gemma" else {**OFFSET, "L": 4}
+    sizes = {name: drawn[name] for name in map(str, formula.dependencies) if name in drawn}
+    numbers = {SYMBOLS[name]: number for name, number in drawn.items()}
+    assert formula.value(sizes) == activation_bytes(model.component, numbers, **way, fake=False) > 0
+
+
+def test_gemma_2_9b_saves_the_bytes_that_torch_reports() -> None:
+    """The number is torch's, for one sequence of 1,024 tokens in bf16 with eager attention."""
+    formula = architecture("gemma-2-9b").formula("activations", dtype="bf16")
+    assert formula.value(B=1, S=1024) == 18_093_156_352
+    memory = architecture("gemma-2-9b").formula("train-memory", recipe="pure-bf16", optimizer="sgd")
+    # 2 bytes for each of 9,241,705,984 weights and as much for their gradients
+    assert memory.value(B=1, S=1024) == 18_093_156_352 + 4 * 9_241_705_984
+
+
+CONFIG = {
+    **{"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "vocab_size": 29, "hidden_size": 24},
+    **{"num_hidden_layers": 3, "intermediate_size": 11, "num_attention_heads": 8, "num_key_value_heads": 2},
+    **{"head_dim": 10, "sliding_window": 9},
+}
+
+
+@pytest.mark.parametrize("field", ["", "attn_logit_softcapping", "final_logit_softcapping"])
+def test_soft_caps_of_a_config_are_counted(field: str) -> None:
+    """A cap that is null saves nothing."""
+    model = from_config({**CONFIG, **({field: None} if field else {})})
+    assert isinstance(model.component, Architecture)
+    numbers = {SYMBOLS[name]: number for name, number in {**OFFSET, "L_local": 2, "L_global": 1, "C_win": 9}.items()}
+    theirs = activation_bytes(model.component, numbers)
+    assert model.formula("activations").value(B=3, S=7) == theirs
+    # by hand: the output of tanh, 4·B·A·S² bytes in each of 3 layers, and 4·B·S·V
+    tanhs = {"": 0, "attn_logit_softcapping": 3 * 4 * 3 * 8 * 7**2, "final_logit_softcapping": 4 * 3 * 7 * 29}
+    assert from_config(CONFIG).formula("activations").value(B=3, S=7) - theirs == tanhs[field]
+
+
+def test_classes_without_fused_attention_are_refused() -> None:
+    """The witness states for each class whether transformers accepts attn_implementation="sdpa"."""
+    with pytest.raises(SymformerError, match="does not accept torch's fused attention; choose implementation=eager"):
+        architecture("gemma2").formula("activations", implementation="sdpa")
+    for name in names():
+        component = architecture(name).component
+        assert isinstance(component, Architecture)
+        attends = any(entry.kind is OperationKind.SCORES for _, entry in component.ledger)
+        if component.library == "transformers" and attends and not component.activation_refusal:
+            assert component.accepts_sdpa == witness_class(component)._supports_sdpa, name
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize("target", ["llama", "gpt2", "gemma2", "qwen3-moe", "deepseek-v3"])
+def test_loss_of_causal_models_matches_saved_bytes(target: str, dtype: str) -> None:
+    """The loss computes log-probabilities in float32 for every dtype of the model."""
+    model = architecture(target)
+    assert isinstance(model.component, Architecture)
+    sizes = {**OFFSET, "P": 30, "X": 9, "K": 4, "M": 16, "L": 4, "C_win": 9, "L_dense": 1, "L_moe": 2, "X_shared": 1}
+    sizes |= {"R_q": 22, "R_kv": 18, "D_nope": 12, "D_rope": 6, "D_v": 26}
+    numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
+    with silence(), unpadded():
+        torchs = build(model.component, numbers, "cpu").to({"fp32": torch.float32, "bf16": torch.bfloat16}[dtype])
+        for module in torchs.train().modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        torchs.config._attn_implementation, torchs.config._experts_implementation = "eager", "batched_mm"
+        tokens = torch.zeros(sizes["B"], sizes["S"], dtype=torch.long)
+        with record_saved(torchs) as seen:
+            output = torchs(tokens, labels=tokens.clone(), use_cache=False)
+            seen.settle()
+    assert output.loss is not None
+    theirs = sum(times * prod(factors) for times, *factors in seen.tally.rows.values())
+    chosen = {"moe": "batched"} if "X" in map(str, model.formula("activations").dependencies) else {}
+    formula = model.formula("activations", dtype=dtype, loss="cross-entropy", **chosen)
+    formula = formula.partial(H="H") if target == "gpt2" else formula
+    named = {str(size) for size in formula.dependencies} - {str(size) for size in model.component.totals}
+    assert formula.value({name: number for name, number in sizes.items() if name in named}) == theirs
+    memory = model.formula("train-memory", loss="cross-entropy", **chosen)
+    assert "the loss" not in quantity("train-memory").statement_for(memory)
+
+
+def test_loss_of_other_models_is_refused() -> None:
+    for target in ("bert", "t5", "llava"):
+        with pytest.raises(SymformerError, match="loss=cross-entropy is supported only for causal language models"):
+            architecture(target).formula("activations", loss="cross-entropy")
+
+
+@pytest.mark.parametrize(
+    ("target", "way"),
+    [
+        ("glm", {"dtype": "bf16"}),
+        ("glm4", {"implementation": "sdpa"}),
+        ("ernie4-5", {"dtype": "bf16", "recompute": "selective"}),
+        ("ernie4-5", {"dtype": "bf16", "recompute": "full"}),
+        ("arcee", {"dtype": "bf16"}),
+    ],
+)
+def test_repeated_angles_and_squared_relus_match_saved_bytes(target: str, way: dict[str, str]) -> None:
+    """Each layer copies the table of angles; the square of a ReLU saves the ReLU."""
+    model = architecture(target)
+    assert isinstance(model.component, Architecture)
+    drawn = {**HALF, "D_rope": 4}
+    formula = model.formula("activations", **way)
+    sizes = {name: drawn[name] for name in map(str, formula.dependencies) if name in drawn}
+    numbers = {SYMBOLS[name]: number for name, number in drawn.items()}
+    assert formula.value(sizes) == activation_bytes(model.component, numbers, **way, fake=False) > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from symformer.language.sizes import evaluate
 from symformer.language.symbols import L_local, symbol
 from symformer.ledger.adapters import Adapter
 from symformer.models.model import Model
+from symformer.witness.dispatch_recorders import record_saved
 from symformer.witness.model_calls import unpadded
+from symformer.witness.torch_counts import recomputing
 from symformer.witness.torch_session import built, silence
 
 RUN = {"B": 5, "B_vis": 4, "S": 8}
@@ -190,6 +193,47 @@ def test_gradients_reach_no_layer_below_the_first_adapter(config: dict[str, Any]
     assert 0 < value(model, "flops") < value(model, "train-flops") == counter.get_total_flops()
 
 
+SAVED: list[tuple[dict[str, Any], tuple[str, ...], dict[str, str]]] = [
+    (LLAMA, ("q_proj", "v_proj"), {}),
+    (LLAMA, ("down_proj",), {"dtype": "bf16"}),  # the first layer needs no gradient before it
+    (LLAMA, ("k_proj",), {"dtype": "bf16", "implementation": "sdpa"}),
+    (LLAMA, ("o_proj", "gate_proj"), {"dropout": "on"}),
+    (LLAMA, ("q_proj",), {"recompute": "full", "implementation": "sdpa"}),
+    (LLAMA, ("up_proj", "v_proj"), {"recompute": "selective", "dropout": "on"}),
+    ({**LLAMA, "num_hidden_layers": 1}, ("down_proj",), {}),  # nothing rotates with gradients
+    (GPT2, ("c_fc",), {"dtype": "bf16"}),
+    (BERT, ("query", "value"), {"implementation": "sdpa"}),
+    (ALBERT, ("query", "ffn"), {}),
+    (MIXTRAL, ("q_proj", "o_proj"), {}),
+    (MIXTRAL, ("v_proj",), {"dtype": "bf16"}),
+    (DEEPSEEK, ("o_proj", "kv_b_proj"), {"dropout": "on"}),
+    (MODERNBERT, ("Wqkv", "Wo"), {}),
+    (GEMMA, ("q_proj", "v_proj"), {"dtype": "bf16"}),
+    (TURNED, ("q_proj", "down_proj"), {}),
+]
+
+
+@pytest.mark.parametrize(("config", "targets", "way"), SAVED)
+def test_lora_saves_what_autograd_saves_in_peft(
+    config: dict[str, Any], targets: tuple[str, ...], way: dict[str, str], tmp_path: Path
+) -> None:
+    """A linear layer with frozen weights does not save its input."""
+    model = ours(config, tmp_path, lora=",".join(targets))
+    dropped = 0.3 if way.get("dropout") == "on" else 0.0
+    fused = config["model_type"] == "gpt2"
+    updated = adapted_by_peft(config, target_modules=list(targets), fan_in_fan_out=fused, lora_dropout=dropped)
+    updated = updated.to(torch.bfloat16) if way.get("dtype") == "bf16" else updated
+    inner = updated.train().base_model.model
+    inner.config._attn_implementation = way.get("implementation", "eager")
+    facts = {} if "Masked" in config["architectures"][0] else {"use_cache": False}
+    with unpadded(), record_saved(updated) as seen, recomputing(inner, way.get("recompute", "none"), seen.keep):
+        output = updated(torch.zeros(RUN["B"], RUN["S"], dtype=torch.long), **facts)
+        seen.settle()
+    assert output is not None  # it has the graph
+    theirs = sum(times * prod(factors) for times, *factors in seen.tally.rows.values())
+    assert value(model, "activations", moe="batched", **way) == theirs > 0
+
+
 def _by_name(model: Model) -> dict[str, tuple[int, ...]]:
     """Return the shapes of the trained weights, A [R, in] and B [out, R], by peft's names without its wrappers."""
     before = {"gpt2": "transformer.", "bert": "bert."}.get(model.id, "")
@@ -297,8 +341,8 @@ def test_train_lora_adapts_every_linear_layer_inside_repeated_layers() -> None:
 def test_quantities_without_adapter_rules_are_refused() -> None:
     model = architecture("llama-7b", lora="q_proj")
     for quantity, conventions, sentence in (
-        ("activations", {}, "activation memory of a model with adapters is not supported"),
-        ("train-memory", {}, "with implementation=none"),
+        ("activations", {"implementation": "megatron"}, "choose lora= with implementation=eager or sdpa"),
+        ("train-memory", {"implementation": "megatron", "recipe": "bf16"}, "with implementation=none"),
         ("communication", {"data": "zero1"}, "communication of a model with adapters is not supported"),
         ("params", {"tensor": "on"}, "per-rank adapters are not supported; remove tensor=on"),
         ("train-flops", {"train": "lora"}, "train=lora needs a model without adapters"),

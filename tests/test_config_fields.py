@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import random
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
@@ -54,6 +55,11 @@ from symformer.witness.torch_session import built
 from .models import cases
 from .samples import sampled
 
+
+class Saved:
+    """A reference of a graph to a saved tensor."""
+
+
 Config = dict[str, Any]
 TYPES = {case.config.model_type: case for case in cases().values() if case.config.model_type}
 RUN = {"B": 5, "B_vis": 4, "S": 8, "S_enc": 12, "C": 9}
@@ -63,7 +69,7 @@ ASKED: dict[str, tuple[str, Mapping[str, str]]] = {
     "params": ("params", {}),
     "flops": ("flops", {}),
     "cache": ("kv-cache", {"dtype": "fp32"}),
-    "kept": ("activations", {"dropout": "on"}),
+    "kept": ("activations", {"dropout": "on", "moe": "batched"}),
 }
 
 
@@ -108,10 +114,12 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
     placed = encoder or "max_position_embeddings" in small.fields  # lookup tables
     length = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
     images: dict[str, Any] = {}
-    kept: dict[int, torch.UntypedStorage] = {}  # tensors would keep the graph, which keeps this
+    # Storages, because tensors would keep the graph, which keeps this; each until the graph has none of its tensors.
+    kept: weakref.WeakKeyDictionary[Saved, torch.UntypedStorage] = weakref.WeakKeyDictionary()
 
-    def keep(tensor: torch.Tensor) -> None:
-        kept.setdefault((storage := tensor.untyped_storage())._cdata, storage)
+    def keep(tensor: torch.Tensor) -> Saved:
+        kept[saved := Saved()] = tensor.untyped_storage()
+        return saved
 
     with unpadded():  # in real memory, which is faster than meta for small tensors
         model = built(lambda: made_by(made_by.config_class.from_dict(json.loads(json.dumps(nested(config))))), "cpu")
@@ -145,10 +153,12 @@ def by_torch(config: Config, implementation: str = "eager", given: bool = True) 
                 if hasattr(module, "config"):
                     module.config._attn_implementation = implementation
         counter = FlopCounterMode(display=False)
-        with saved_tensors_hooks(keep, lambda tensor: tensor), counter:
-            model(source, **facts)
+        with saved_tensors_hooks(keep, lambda saved: saved), counter:
+            result = model(source, **facts)
         found["flops"] = counter.get_total_flops()
-        found["kept"] = sum(storage.nbytes() for key, storage in kept.items() if key not in weights)
+        storages = {storage._cdata: storage.nbytes() for storage in kept.values()}
+        found["kept"] = sum(size for key, size in storages.items() if key not in weights)
+        del result  # the output, which has the graph
         if not encoder:
             tokens = torch.zeros(RUN["B"], RUN["C"], dtype=torch.long)
             tokens[:, : RUN["S"]] = source if among else 0
@@ -486,6 +496,8 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
             if isinstance(option, Choice)
             else option.write(True)
             if isinstance(option, Interleaving)
+            else option.write(value is None)
+            if isinstance(option, OptionalNumberField)
             else not value
             if isinstance(value, bool)
             else "relu"

@@ -81,12 +81,21 @@ def test_siblings_do_not_import_each_other(home: str) -> None:
             "traffic_rules",
             "length_conditions",
         }
-        | {"layer_kind_merge", "kernels", "kernels.saves", "rule_sets", "rule_sets.rule_set", "exclusions", "per_token"}
+        | {
+            "layer_kind_merge",
+            "kernels",
+            "kernels.saves",
+            "kernels.routed_experts",
+            "rule_sets",
+            "rule_sets.rule_set",
+            "exclusions",
+            "per_token",
+        }
         | {"train_flops", "ratio_quantity"}
         | {"inference_memory", "prefill_flops", "train_memory", "read_once", "time_quantity", "traffic"}
         | {"utilization", "blockwise", "stored_format", "weight_formats", "weight_formats.gguf", "cache_formats"}
         | {"cache_engines", "vllm_pages"}
-        | {"optimizers"},
+        | {"optimizers", "kernels.routed_experts"},
         "architectures": {
             "base_architecture",
             *(f"bases.{each.stem}" for each in (PACKAGE / "architectures" / "bases").glob("*.py")),

@@ -14,7 +14,7 @@ from symformer.language.symbols import SYMBOLS, W
 from symformer.quantities import cache_rules, traffic_rules
 from symformer.quantities.kernels import saves
 from symformer.quantities.train_memory import RECIPES
-from symformer.witness.torch_counts import train_bytes
+from symformer.witness.torch_counts import TorchWitness, train_bytes
 
 STEPPED = ["adam", "sgd", "momentum", "adafactor"]  # tests/test_optimizers.py has the others, one weight at a time
 SIZES = {"B": 2, "S": 7, "V": 29, "P": 18, "V_type": 4, "E": 24, "H": 11, "L": 5, "A": 6, "G": 3, "D": 10}
@@ -110,3 +110,19 @@ def test_inference_memory_of_llama_2_70b() -> None:
     """Llama-2-70B: 2 bytes per parameter, 1.25 GiB of cache, 4 bytes for each of 32,000 logits."""
     memory = architecture("llama-2-70b").formula("inference-memory")
     assert memory.value("llama-2-70b", B=1, C=4096) == 2 * 68_976_648_192 + 5 * 2**28 + 4 * 32_000
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "momentum"])
+@pytest.mark.parametrize("recipe", ["fp32", "bf16"])
+def test_offloaded_state_is_counted_on_the_host(recipe: str, optimizer: str) -> None:
+    """The parameters and gradients that torch has stay on the device; the master copies and the state do not."""
+    component, where, sizes = numbers("llama")
+    parameters, gradients, masters, state = TorchWitness(component, where).states(optimizer, recipe == "fp32", "cpu")
+    way = {"recipe": recipe, "optimizer": optimizer, "implementation": "none"}
+    stored = {name: number for name, number in sizes.items() if name not in ("B", "S")}
+    on_device, on_host = (
+        architecture("llama").formula("train-memory", **way, offload=place).partial(H="H").value(stored)
+        for place in ("optimizer", "host")
+    )
+    assert (on_device, on_host) == (parameters + gradients, masters + state)
+    assert on_host > 0

@@ -17,7 +17,7 @@ import pytest
 import torch
 import transformers
 from click.testing import CliRunner
-from sympy import Expr, Integer, Symbol, expand
+from sympy import Expr, Integer, Max, Symbol, expand
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -133,6 +133,7 @@ SAME: dict[str, dict[Symbol, Expr]] = {
     "deepseek-v3": {L_moe: L - L_dense, D: D_rope},
 }
 FRESH = ("gpt2", "mixtral")  # one of each kind of feed-forward network; the others are stored
+BATCHED = {"activations": {"moe": "batched"}}  # the experts that traces run
 LETTER = {"params": "N", "flops": "F"}
 
 
@@ -147,7 +148,9 @@ def test_composed_and_traced_formulas_are_the_same_polynomial(name: str, quantit
         with pytest.raises(sf.SymformerError):
             composed(name).formula(quantity)
         return
-    ours = composed(name).formula(quantity).expanded.xreplace(SAME[name])
+    # Traces read several sequences: for a single one, attention saves a view of a whole projection.
+    ours = composed(name).formula(quantity, **BATCHED.get(quantity, {})).expanded.replace(Max, lambda *args: 0)
+    ours = ours.xreplace(SAME[name])
     theirs = traced.formula(name, quantity).xreplace(SAME[name])
     assert ours != 0
     assert expand(ours - theirs) == 0, (ours, theirs)

@@ -32,7 +32,7 @@ TYPES = {
     "deepseek-v3": ("deepseek_v3", "causal"),
 }
 # Our rules do not cover these yet (Raschka's and the other torch classes of ours save nothing that could be traced).
-UNKNOWN = {("bert", "kv-cache"), *((name, "activations") for name in ("mixtral", "gemma2", "deepseek-v3"))}
+UNKNOWN = {("bert", "kv-cache")}
 
 
 def versions() -> dict[str, str]:

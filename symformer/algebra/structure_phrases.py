@@ -134,7 +134,8 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
     MLP: ("hidden", "bias", "activation", "trained"),
     GatedMLP: ("hidden", "bias", "activation", "gate_factor", "factor", "norm", "adapter", "sparsity"),
     MoE: (
-        *("experts", "local", "per_token", "activation", "hidden", "routing", "lifted", "bias", "choice_bias"),
+        *("experts", "local", "per_token", "activation", "hidden", "routing", "router_code", "lifted", "bias"),
+        "choice_bias",
         *(
             "weighted_inputs",
             "shared",

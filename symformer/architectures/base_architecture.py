@@ -132,6 +132,7 @@ class WitnessSpec:
     each_image: bool = False  # whether it reads patches with a grid, and attends within one image at a time
     every_expert: bool = False  # whether its code multiplies every token by all X experts, instead of K
     activation_refusal: str = ""  # why the saved tensors of its code are not known, if they are not
+    accepts_sdpa: bool = True  # whether the class accepts torch's fused attention
     author: str = ""  # who wrote it, if the name of the library does not tell
 
     @classmethod
@@ -217,3 +218,8 @@ class Architecture(Component):
     def activation_refusal(self) -> str:
         """Return why the saved tensors of its torch class are not known, or "" if they are known."""
         return self.witness.activation_refusal
+
+    @property
+    def accepts_sdpa(self) -> bool:
+        """Return whether its torch class accepts torch's fused attention."""
+        return self.witness.accepts_sdpa

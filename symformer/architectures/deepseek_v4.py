@@ -94,7 +94,12 @@ class DeepSeekV4(LlamaLike):
             *("num_nextn_predict_layers", "expert_dtype"),
         ),
     )
-    witness = WitnessSpec("DeepseekV4", arguments={"hc_sinkhorn_iters": 1}, conditions=(Divides(G_out, A),))
+    witness = WitnessSpec(
+        "DeepseekV4",
+        arguments={"hc_sinkhorn_iters": 1},
+        conditions=(Divides(G_out, A),),
+        accepts_sdpa=False,
+    )
     variants = ({}, {"sliding_layers": True}, {"tied": True}, {"head": "none"})
     routing: ClassVar[str] = BIAS_OR_TABLE
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..components import SelfAttention
+from ..components import MoE, SelfAttention
 from ..components.moe import SIGMOID_IN_GROUPS_MAYBE_DIVIDED
 from ..language.sizes import AtMost
 from ..language.symbols import A, D, E, G, H, K, L_dense, L_moe, M, V, X, X_shared
-from .base_architecture import HEAD_WIDTH, Field, Fields, WitnessSpec, usual
+from .base_architecture import HEAD_WIDTH, Choice, Field, Fields, WitnessSpec, option, usual
 from .bases.biased import Biased
 from .bases.dense_first import DenseFirst
 from .bases.llama_like import ROTARY_HEADS
@@ -32,11 +32,18 @@ class Dots1(DenseFirst, Biased):
     config = Fields(
         usual({V: 152064, E: 4608, H: 10944, **EXPERTS, **DEPTHS, **HEADS}),
         required={"sliding_window": (None,)},  # otherwise layers after ``max_window_layers`` have a window
-        inert=("max_window_layers", "norm_topk_prob"),
+        inert=("max_window_layers",),
     )
     witness = WitnessSpec(
         "Dots1", arguments={"n_group": 1, "topk_group": 1, "sliding_window": None, "layer_types": None}
     )
+
+    norm_topk_prob: bool = option(Choice("norm_topk_prob", {False: False, True: True, None: False}, False))
+
+    @property
+    def experts(self) -> MoE:
+        code = "sigmoid of float32 logits"
+        return replace(super().experts, router_code=code if self.norm_topk_prob else f"undivided {code}")
 
     @property
     def attention(self) -> SelfAttention:

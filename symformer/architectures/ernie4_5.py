@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..language.symbols import A, D, E, G, H, L, V
-from .base_architecture import BoolField, Fields, WitnessSpec, option, unknown, usual
+from ..ledger.facts import REPEATED_SINGLE_ROTARY
+from .base_architecture import BoolField, Fields, WitnessSpec, option, usual
 from .bases.biased import BiasedAlike
 
 
@@ -18,8 +19,9 @@ class Ernie45(BiasedAlike):
     """
 
     title = "ERNIE 4.5"
+    tables = REPEATED_SINGLE_ROTARY
     config = Fields(usual({V: 103424, E: 1024, H: 3072, L: 18, A: 16, G: 2, D: 128}))
-    witness = WitnessSpec("Ernie4_5", activation_refusal=unknown("the rotary angles, which each layer repeats,"))
+    witness = WitnessSpec("Ernie4_5")
     variants = ({}, {"bias": True}, {"bias": True, "tied": False}, {"head": "none"})
 
     tied: bool = option(BoolField("tie_word_embeddings", True))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ..components import SelfAttention
 from ..language.symbols import A, C_win, D, E, G, H, V
-from .base_architecture import HEADS_DIVIDE, Fields, WitnessSpec, usual
+from .base_architecture import HEADS_DIVIDE, Fields, OptionalNumberField, WitnessSpec, option, usual
 from .bases.gemma_like import GemmaLike
 from .bases.local_global import local_global
 
@@ -22,9 +23,15 @@ class Gemma2(GemmaLike):
     """
 
     title = "Gemma 2"
-    capped = True
     config = Fields(
         usual({V: 256000, E: 2304, H: 9216, A: 8, G: 4, D: 256, C_win: 4096}),
         layers=local_global(1, 26),
     )
-    witness = WitnessSpec("Gemma2", conditions=HEADS_DIVIDE)
+    witness = WitnessSpec("Gemma2", conditions=HEADS_DIVIDE, accepts_sdpa=False)
+
+    capped_scores: bool = option(OptionalNumberField("attn_logit_softcapping", 50.0))
+    capped_logits: bool = option(OptionalNumberField("final_logit_softcapping", 30.0))
+
+    @property
+    def rotary_attention(self) -> SelfAttention:
+        return replace(super().rotary_attention, capped=self.capped_scores)

@@ -29,7 +29,8 @@ class Gemma3(GemmaLike):
         classes={"Gemma3ForCausalLM": {"head": "lm"}, "Gemma3TextModel": {"head": "none"}},
         fixed=dict.fromkeys(("sliding_window_pattern", "_sliding_window_pattern"), (6,)),
         apiece=("full_attention", "sliding_attention"),
-        inert=("rope_local_base_freq",),  # the rotary base of layers with a window
+        # the rotary base of layers with a window; a cap that the class does not apply
+        inert=("rope_local_base_freq", "attn_logit_softcapping"),
     )
     witness = WitnessSpec("Gemma3Text", conditions=HEADS_DIVIDE)
 

@@ -8,7 +8,7 @@ from math import isqrt
 
 from sympy import Symbol
 
-from ..components import Component, PoolingProjector, SelfAttention
+from ..components import Component, LMHead, PoolingProjector, SelfAttention
 from ..configs.common_fields import Config
 from ..configs.config_fields import Derived
 from ..language.errors import UnreadError
@@ -82,3 +82,8 @@ class Gemma3Multimodal(SiglipVision, Gemma3):
     @property
     def projector(self) -> Component:
         return PoolingProjector()
+
+    @property
+    def lm_head(self) -> LMHead | None:
+        head = super().lm_head
+        return replace(head, capped=False) if head else head  # unlike the class of the language model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base_architecture import WitnessSpec, unknown
+from .base_architecture import WitnessSpec
 from .bases.glm_like import GLMLike
 
 
@@ -21,5 +21,4 @@ class GLM(GLMLike):
     witness = WitnessSpec(
         "Glm",
         arguments={"pad_token_id": None},  # otherwise it must be a token
-        activation_refusal=unknown("the rotary angles, which each layer repeats,"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base_architecture import WitnessSpec, unknown
+from .base_architecture import WitnessSpec
 from .bases.glm_like import GLMLike
 from .bases.sandwich import Sandwich
 
@@ -26,5 +26,4 @@ class GLM4(GLMLike, Sandwich):
     witness = WitnessSpec(
         "Glm4",
         arguments={"pad_token_id": None},  # otherwise it must be a token
-        activation_refusal=unknown("the rotary angles, which each layer repeats,"),
     )

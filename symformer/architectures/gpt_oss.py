@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ..components import Component, MoE, SelfAttention
+from ..components import Component, MoE, RMSNorm, SelfAttention
 from ..components.moe import SOFTMAX_OF_CHOSEN
 from ..language.sizes import AtMost
 from ..language.symbols import A, C_win, D, E, G, K, M, V, X
+from ..ledger.facts import HALF_ROTARY, SHIFTED_SOFTMAX
 from .base_architecture import Activation, BoolField, Field, Fields, WitnessSpec, option, usual
 from .bases.biased import Biased
 from .bases.local_global import LocalGlobal, local_global
@@ -38,7 +39,7 @@ class GptOss(LocalGlobal, Biased):
             *("hidden_act", "swiglu_alpha", "swiglu_limit", "experts_per_token"),  # parameters of its gate
         ),
     )
-    witness = WitnessSpec("GptOss")
+    witness = WitnessSpec("GptOss", accepts_sdpa=False)
     variants = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
 
     activation: ClassVar[Activation] = "silu"  # type: ignore[misc]  # not an option: the experts have their own
@@ -46,8 +47,18 @@ class GptOss(LocalGlobal, Biased):
 
     @property
     def rotary_attention(self) -> SelfAttention:
-        return replace(super().rotary_attention, sinks="sinks", softmax="")
+        return replace(super().rotary_attention, sinks="sinks", softmax=SHIFTED_SOFTMAX)
+
+    norm = RMSNorm(late=True)
+    tables = HALF_ROTARY
 
     @property
     def mlp(self) -> Component:
-        return MoE(router="router", routing=SOFTMAX_OF_CHOSEN, bias=True, activation="quick_gelu", lifted=True)
+        return MoE(
+            router="router",
+            routing=SOFTMAX_OF_CHOSEN,
+            router_code="softmax of chosen",
+            bias=True,
+            activation="quick_gelu",
+            lifted=True,
+        )

@@ -26,6 +26,7 @@ class GraniteMoE(Multiplied, Sparse, Biased):
     title = "Granite MoE"
     mlp_name = "block_sparse_moe"
     routing = SOFTMAX_OF_CHOSEN
+    router_code = "softmax of chosen, cast"
     config = Fields(
         usual({V: 32000, E: 4096, **EXPERTS, L: 32, A: 32, G: A, D: HEAD_WIDTH}),
         fixed={"output_router_logits": (False,)},

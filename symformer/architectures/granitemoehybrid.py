@@ -80,7 +80,12 @@ class GraniteMoEHybrid(Multiplied, MixedHybrid):
 
     @property
     def networks(self) -> Mapping[str, Component]:
-        moe = MoE(router="router", routing=SOFTMAX_OF_CHOSEN, activation=self.activation)
+        moe = MoE(
+            router="router",
+            routing=SOFTMAX_OF_CHOSEN,
+            router_code="softmax of chosen, cast",
+            activation=self.activation,
+        )
         both = ParallelSum(parts={"block_sparse_moe": moe, "shared_mlp": self.mlp})
         network: dict[str, Component] = {"": both} if self.experts else {"shared_mlp": self.mlp}
         return {"post_attention_layernorm": self.norm, **network}

@@ -33,7 +33,7 @@ class Helium(BiasedThroughout):
     witness = WitnessSpec(
         "Helium",
         arguments={"pad_token_id": None},  # otherwise it must be a token
-        activation_refusal=unknown("the rotary angles, which each layer repeats,"),
+        activation_refusal=unknown("its norms, which cast their scales,"),
     )
 
     @property

@@ -46,4 +46,5 @@ class HunyuanMoE(Sparse, HunyuanLike):
     @property
     def mlp(self) -> Component:
         shared = GatedMLP(hidden=M, activation=self.activation)
-        return replace(self.experts, router="gate.wg", shared=shared, beside="shared_mlp")
+        # The class creates the router in single precision, but loading a checkpoint may cast it: it has no code.
+        return replace(self.experts, router_code="", router="gate.wg", shared=shared, beside="shared_mlp")

@@ -110,7 +110,13 @@ class Jamba(HubDecoder):
         kinds = (Stack("attention_layers", L_attn, self.layer_with("self_attn", attention, mlp)),)
         if not self.experts:
             return (Stack("ssm_layers", L_ssm, self.layer), *kinds)
-        moe = MoE(router="router", hidden=H, routing=SOFTMAX_UNDIVIDED, activation=self.activation)
+        moe = MoE(
+            router="router",
+            hidden=H,
+            routing=SOFTMAX_UNDIVIDED,
+            router_code="softmax, cast",
+            activation=self.activation,
+        )
         sparse = self.layer_with("mamba", self.mixer, moe)
         return (Stack("ssm_layers", L_ssm_d, self.layer), *kinds, Stack("moe_layers", L_moe, sparse))
 

@@ -42,7 +42,7 @@ class LFM2MoE(Convolutional):
     @property
     def experts(self) -> MoE:
         """Return the experts of a layer, without a shared expert."""
-        return MoE(activation=self.activation, routing=SIGMOID_WITH_EXPERT_BIAS)
+        return MoE(activation=self.activation, routing=SIGMOID_WITH_EXPERT_BIAS, router_code="sigmoid of logits")
 
     @property
     def stacks(self) -> tuple[Stack, ...]:

@@ -32,7 +32,7 @@ from ..language.symbols import (
     V,
     X,
 )
-from ..ledger.facts import Tensor
+from ..ledger.facts import SHIFTED_SOFTMAX, Tensor
 from ..ledger.operations import Operations
 from .base_architecture import BoolField, Field, Fields, WitnessSpec, option, usual
 from .bases.dense_first import DenseFirst
@@ -87,7 +87,7 @@ class MiMoV2Flash(DenseFirst):
         ),
     )
     # With one group, any number of experts is valid.
-    witness = WitnessSpec("MiMoV2Flash", arguments={"n_group": 1, "topk_group": 1})
+    witness = WitnessSpec("MiMoV2Flash", arguments={"n_group": 1, "topk_group": 1}, accepts_sdpa=False)
     variants = ({}, {"attention_bias": True}, {"tied": True}, {"head": "none"})
 
     attention_bias: bool = option(BoolField("attention_bias", False))
@@ -99,13 +99,13 @@ class MiMoV2Flash(DenseFirst):
             bias=self.attention_bias,
             value_width=D_v,
             value_factor="attention_value_scale",
-            softmax="",
+            softmax=SHIFTED_SOFTMAX,
         )
 
     @property
     def experts(self) -> MoE:
         """Return the experts of a layer, without a shared expert."""
-        return MoE(activation=self.activation, routing=self.routing)
+        return MoE(activation=self.activation, routing=self.routing, router_code=self.router_code)
 
     @property
     def stacks(self) -> tuple[Stack, ...]:

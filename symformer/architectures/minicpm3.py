@@ -8,7 +8,7 @@ from ..components import Component
 from ..language.symbols import A, D_nope, D_rope, D_v, E, H, L, R_kv, R_q, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
-from .base_architecture import HEADS_DIVIDE, BoolField, Field, Fields, WitnessSpec, option, usual
+from .base_architecture import HEADS_DIVIDE, BoolField, Field, Fields, WitnessSpec, option, unknown, usual
 from .bases.latent import LatentDense
 
 HEADS = {A: 40, R_q: 768, R_kv: 256, D_nope: 64, D_rope: 32, D_v: Field(("v_head_dim",), E / A, null=True)}
@@ -29,7 +29,12 @@ class MiniCPM3(LatentDense):
         ropes=("default", "longrope", "su"),
         inert=("scale_emb", "scale_depth", "dim_model_base"),  # the three factors
     )
-    witness = WitnessSpec("MiniCPM3", arguments={"num_key_value_heads": A}, conditions=HEADS_DIVIDE)
+    witness = WitnessSpec(
+        "MiniCPM3",
+        arguments={"num_key_value_heads": A},
+        conditions=HEADS_DIVIDE,
+        activation_refusal=unknown("the factor of its embeddings"),
+    )
     variants = ({}, {"query_latent": False}, {"tied": False}, {"head": "none"})
 
     tied: bool = option(BoolField("tie_word_embeddings", True))

@@ -29,6 +29,7 @@ class MiniMaxM2(Sparse):
     constraints = (*PARTLY_ROTARY, AtMost(K, X))
     turned = D_rope
     routing = SIGMOID_WITH_BIAS
+    router_code = "sigmoid"
     config = Fields(
         usual({V: 200064, E: 3072, **EXPERTS, L: 62, **HEADS}),
         fixed={

@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..components import Component
-from ..components.moe import SOFTMAX_MAYBE_DIVIDED
 from ..language.sizes import AtMost, Divides
 from ..language.symbols import A, E, G, K, L, M, V, X
 from .base_architecture import Field, Fields, WitnessSpec, usual
 from .bases.biased import Biased
-from .bases.sparse import Sparse
+from .bases.sparse import MaybeDivided
 
 EXPERTS = {X: Field(("num_experts", "num_local_experts"), 64), K: 8, M: Field(("intermediate_size",), 2048)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class OLMoE(Sparse, Biased):
+class OLMoE(MaybeDivided, Biased):
     """OLMoE, Muennighoff et al. 2024 [muennighoff2024], section 2: K of X small experts per token, and norms on queries
     and keys.
 
@@ -27,12 +26,11 @@ class OLMoE(Sparse, Biased):
     title = "OLMoE"
     constraints = (Divides(2 * A, E), Divides(G, A), AtMost(K, X))  # a head of width E/A rotates in pairs of elements
     head_width = turned = E / A
-    routing = SOFTMAX_MAYBE_DIVIDED
     config = Fields(
         usual({V: 50304, E: 2048, **EXPERTS, L: 16, A: 16, G: A}),
         restated={"head_dim": E / A},  # its norms require it
         fixed={"clip_qkv": (None,), "output_router_logits": (False,)},
-        inert=("router_aux_loss_coef", "norm_topk_prob"),  # the weight of a loss; a normalization of weights
+        inert=("router_aux_loss_coef",),  # the weight of a loss
     )
     witness = WitnessSpec("Olmoe", arguments={"pad_token_id": 0})  # valid for any table
     variants = Biased.variants

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ..components import Component, LinearProjector, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import A_vis, E, E_vis, Z, Z_patch
-from .base_architecture import HEADS_DIVIDE, BoolField, Fields, WitnessSpec, option
+from .base_architecture import HEADS_DIVIDE, BoolField, Fields, WitnessSpec, option, unknown
 from .bases.multimodal import IMAGE, TEXT
 from .bases.siglip_vision import POOLING_NAMES, SiglipVision
 from .gemma import Gemma
@@ -60,3 +60,7 @@ class PaliGemma(SiglipVision, Gemma):
     @property
     def projector(self) -> Component:
         return LinearProjector()
+
+    @property
+    def activation_refusal(self) -> str:
+        return unknown("its attention pooling") if self.vision_head else ""

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from ..components import Component, GatedMLP
 from ..language.symbols import A, D, E, G, K, L, M, M_shared, V, X
 from .base_architecture import HEAD_WIDTH, BoolField, Field, Fields, WitnessSpec, option, usual
-from .bases.sparse import SparseThroughout
+from .bases.sparse import MaybeDivided, SparseThroughout
 
 EXPERTS = {X: Field(("num_experts",), 60), K: 4, M: 1408, M_shared: 5632}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Qwen2MoE(SparseThroughout):
+class Qwen2MoE(MaybeDivided, SparseThroughout):
     """Qwen2-57B-A14B, Yang et al. 2024 [yang2024], section 2.2.2, and Qwen1.5-MoE: experts and a shared expert.
 
     The output of the shared expert is multiplied by its own sigmoid gate.

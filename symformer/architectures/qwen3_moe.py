@@ -8,13 +8,13 @@ from ..components import Component
 from ..language.symbols import A, D, E, G, K, L, M, V, X
 from .base_architecture import HEAD_WIDTH, Field, Fields, WitnessSpec, usual
 from .bases.biased import Biased
-from .bases.sparse import SparseThroughout
+from .bases.sparse import MaybeDivided, SparseThroughout
 
 EXPERTS = {X: Field(("num_experts", "num_local_experts"), 128), K: 8, M: 768}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Qwen3MoE(SparseThroughout, Biased):
+class Qwen3MoE(MaybeDivided, SparseThroughout, Biased):
     """Qwen3-30B-A3B and 235B-A22B, Yang et al. 2025 [yang2025], section 2: Qwen3 with K of X experts per token.
 
     >>> Qwen3MoE().formula("active-params")

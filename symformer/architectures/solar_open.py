@@ -23,6 +23,7 @@ class SolarOpen(Sparse):
 
     title = "Solar Open"
     routing = SIGMOID_IN_GROUPS
+    router_code = "sigmoid of float32 logits"
     config = Fields(
         usual({V: 196608, E: 4096, **EXPERTS, L: 48, A: 64, G: 8, D: 128}),
         fixed={"output_router_logits": (False,), "norm_topk_prob": (True,), "first_k_dense_replace": (0,)},

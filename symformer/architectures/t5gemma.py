@@ -46,7 +46,17 @@ from ..language.symbols import (
 )
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
-from .base_architecture import HEADS_DIVIDE, BoolField, Field, Fields, Function, ProbabilityField, WitnessSpec, option
+from .base_architecture import (
+    HEADS_DIVIDE,
+    BoolField,
+    Field,
+    Fields,
+    Function,
+    ProbabilityField,
+    WitnessSpec,
+    option,
+    unknown,
+)
 from .bases.encoder_decoder import EncoderDecoder, Tower
 from .bases.llama_like import ROTARY_HEADS
 from .bases.stacked import Stack
@@ -111,7 +121,12 @@ class T5Gemma(EncoderDecoder):
             *(f"{tower}.{name}" for tower in TOWERS for name in UNREAD),
         ),
     )
-    witness = WitnessSpec("T5Gemma", conditions=(*HEADS_DIVIDE, Divides(A_enc, E_enc)))
+    witness = WitnessSpec(
+        "T5Gemma",
+        conditions=(*HEADS_DIVIDE, Divides(A_enc, E_enc)),
+        activation_refusal=unknown("the factor of its embeddings"),
+        accepts_sdpa=False,
+    )
     variants = ({}, {"tied": False}, {"attention_bias": True, "encoder_attention_bias": True}, {"head": "none"})
 
     tied: bool = option(BoolField("tie_word_embeddings", True))

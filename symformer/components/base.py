@@ -131,6 +131,11 @@ class Component(Immutable, ABC):
         """Return why the saved tensors of its torch class are not known, or "" if they are known."""
         return ""
 
+    @property
+    def accepts_sdpa(self) -> bool:
+        """Return whether its torch class accepts torch's fused attention."""
+        return True
+
     def for_quantity(self, question: Quantity, given: Mapping[str, str]) -> Component:
         """Return the part whose ledger has a quantity under these conventions: itself, unless it is traced.
 

@@ -92,5 +92,7 @@ class LatentAttention(Component):
         weights = ops.softmax("softmax", scores, self.softmax)
         if self.weight_dropout:
             weights = ops.dropout(self.weight_dropout, weights)
-        y = ops.merge(ops.weighted_values("mix", weights, v, "causal", latent=latents, chosen=chosen))
+        layout = "by head" if pieces else ""  # a token's heads are not contiguous in joined queries
+        mixed = ops.weighted_values("mix", weights, v, "causal", latent=latents, chosen=chosen, function=layout)
+        y = ops.merge(mixed)
         return ops.linear("o_proj", y, x.width, bias=False)

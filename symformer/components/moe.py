@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from sympy import Expr, Integer
 
@@ -11,6 +12,7 @@ from ..language.symbols import K, M, X
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
+from ..ledger.routers import ROUTERS
 from .base import Component
 
 # How a class chooses K experts and computes their weights from the router's logits.
@@ -97,6 +99,7 @@ class MoE(Component):
     hidden: Expr = M
     router: str = "gate"
     routing: str = SOFTMAX  # how the experts are chosen and weighted, in sentences
+    router_code: str = ""  # the name of the router's code in ROUTERS, for the tensors that it saves, or ""
     lifted: bool = False  # whether 1 is added to the up projection before the gate multiplies it
     bias: bool = False  # of the router and of every expert
     choice_bias: str = ""  # the name of a stored bias [1,X] for the choice, which is not trained, or ""
@@ -133,7 +136,7 @@ class MoE(Component):
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         if self.choice_bias:
             ops.learned(self.choice_bias, ONE, self.experts, fixed=True)
-        chosen = ops.route("top_k", self.logits(ops, x), self.per_token)
+        chosen = ops.route("top_k", self.logits(ops, x), self.per_token, self.router_code)
         if self.expert_scale:
             chosen = ops.multiply(
                 "expert_weights", chosen, ops.learned(self.expert_scale, self.experts).view(chosen.shape)
@@ -169,4 +172,6 @@ class MoE(Component):
         if self.router_scale:
             y = ops.multiply("router_input", y, ops.learned(self.router_scale, x.width).view((ONE, ONE, x.width)))
             y = ops.scale("router_factor", y, "over root")
-        return ops.linear(self.router, y, self.experts, bias=self.bias)
+        code = ROUTERS.get(self.router_code)
+        precision: Literal["", "float32"] = "float32" if code and code.single_input else ""
+        return ops.linear(self.router, y, self.experts, bias=self.bias, function=precision)

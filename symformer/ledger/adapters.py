@@ -22,7 +22,7 @@ from .operations import Operations, inputs_of
 
 def low_rank(ops: Operations, name: str, x: Tensor, out: Expr) -> Tensor:
     """x[…, in] -> B·A·x[…, out], scaled by a constant; Hu et al. 2021, eq. 3."""
-    inner = ops.linear(_in(name, "lora_A"), x, R, bias=False)
+    inner = ops.linear(_in(name, "lora_A"), ops.dropout(_in(name, "lora_dropout"), x), R, bias=False)
     return ops.scale(_in(name, "scaling"), ops.linear(_in(name, "lora_B"), inner, out, bias=False))
 
 
@@ -163,13 +163,13 @@ class _AdaptedOperations(Operations):
             raise RuleError(f"{path}: adapters of expert matrices are not supported")
         return super().experts(name, x, chosen, rows, out, **facts)
 
-    def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
+    def route(self, name: str, x: Tensor, chosen: Expr, function: str = "") -> Tensor:
         """Record a router. Raises RuleError for an adapter of it: peft merges it into the matrix, with other FLOPs."""
         router = x.name.removesuffix(".sum")
         for adapter in self._adapters:
             if router.rpartition(".")[2] in adapter.targets:
                 raise RuleError(f"{adapter}: {router} is a router, and adapters of routers are not supported")
-        return super().route(name, x, chosen)
+        return super().route(name, x, chosen, function)
 
     def parameter(self, name: str, **shapes: Shape) -> dict[str, Weight]:
         """Record stored weights. Raises RuleError for an adapter of a matrix whose rows are used separately."""

@@ -25,7 +25,19 @@ Scale = Literal["scores", "queries", "none", "number", "distances", "rows", "col
 Factor = Literal["", "root", "over root"]  # the factor of a tensor: a number, sqrt(width) or 1 / sqrt(width)
 Table = Literal["tokens", "layers", "positions", "segments", "distances", "classes"]  # the meaning of a table's rows
 Order = Literal["kind by kind", "first", "any"]  # of layers of several kinds; "first" fixes only the first layer
-ROTARY = ("rotary", "rotary_single")  # rotary tables, in the model's dtype or in float32
+HALF_ROTARY = "rotary_half"  # a rotary table without the second half of each row, which repeats the first
+COMPLEX_ROTARY = "rotary_complex"  # a rotary table of complex numbers, one for each pair of elements
+REPEATED_ROTARY = "rotary_repeated"  # a rotary table that each layer copies, with every angle twice in a row
+REPEATED_SINGLE_ROTARY = "rotary_repeated_single"  # the same, in float32 for every dtype of the model
+ROTARY = (
+    "rotary",
+    "rotary_single",
+    HALF_ROTARY,
+    COMPLEX_ROTARY,
+    REPEATED_ROTARY,
+    REPEATED_SINGLE_ROTARY,
+)  # rotary tables, in the model's dtype or, if single, in float32
+SHIFTED_SOFTMAX = "shifted"  # a softmax from whose input the maximum of each row is subtracted first
 INDEXED = "indexed"  # a selection of a different position in each sequence: a copy, not a view
 REST = "rest"  # a selection of every position but the first
 SHIFTED = "shifted"  # a selection of the previous position for each position

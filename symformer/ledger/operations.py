@@ -276,17 +276,19 @@ class Operations:
         logits: bool = False,
         recalled: bool = False,
         capped: bool = False,
+        function: Literal["", "float32"] = "",
     ) -> Tensor:
         """x[…, in] -> y[…, out]: a matrix ``[out, in]`` and an optional bias ``[out]``.
 
-        Weights given as ``shared`` are stored elsewhere; the others are stored here.
+        Weights given as ``shared`` are stored elsewhere; the others are stored here. With ``float32``, the product is
+        computed in single precision for every dtype.
         """
         wanted: dict[str, Shape] = {"weight": (out, x.width)}
         if bias:
             wanted["bias"] = (out,)
         stored = self._weights_of(name, wanted, shared)
         facts = {"weights": stored, "shared": tuple(shared.values()), "module": module, "logits": logits}
-        facts |= {"recalled": recalled, "capped": capped}
+        facts |= {"recalled": recalled, "capped": capped, "function": function}
         return self._write(OperationKind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
 
     def grouped_linear(self, name: str, x: Tensor, groups: Expr, out: Expr) -> Tensor:
@@ -616,9 +618,12 @@ class Operations:
         self._same(self._path(name), "the leading axes of the matched tensors", x.shape[:-2], y.shape[:-2])
         return self._write(OperationKind.MATCH, name, (x, y), (*x.shape[:-1], y.shape[-2]))
 
-    def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
-        """x[B,S,X] -> w[B,S,K]: choose K of the X experts, with their weights."""
-        return self._write(OperationKind.ROUTE, name, (x,), (*x.shape[:-1], chosen))
+    def route(self, name: str, x: Tensor, chosen: Expr, function: str = "") -> Tensor:
+        """x[B,S,X] -> w[B,S,K]: choose K of the X experts, with their weights.
+
+        ``function`` is the name of the code of the router in `ROUTERS`, or "" if it is not known.
+        """
+        return self._write(OperationKind.ROUTE, name, (x,), (*x.shape[:-1], chosen), function=function)
 
     def combine(self, name: str, x: Tensor, weights: Tensor | None = None) -> Tensor:
         """x[B,S,K,E], w[B,S,K] -> y[B,S,E]: the sum over K, weighted if there are weights."""

@@ -369,11 +369,11 @@ class _RankOperations(Operations):
         y = super().combine(name, x, self._brought(name, weights) if partial and weights else weights)
         return self._leave(name, y) if partial else y
 
-    def route(self, name: str, x: Tensor, chosen: Expr) -> Tensor:
+    def route(self, name: str, x: Tensor, chosen: Expr, function: str = "") -> Tensor:
         """Record the routing of this rank's tokens."""
         if self.sequence:
             raise RuleError(f"{self._path(name)}: experts are not supported with tensor=sequence; choose tensor=on")
-        return super().route(name, x, chosen)
+        return super().route(name, x, chosen, function)
 
     def choose_keys(self, name: str, s: Tensor, weights: Tensor, count: Expr, **facts: Any) -> Tensor:
         """Record the choice of keys. Raises RuleError if ranks shard the sequence."""

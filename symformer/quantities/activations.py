@@ -12,8 +12,9 @@ from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.facts import Ledger, OperationKind
 from .kernels import IMPLEMENTATIONS
+from .kernels.routed_experts import EXPERTS
 from .quantity import BOTH, Convention, Conventions, Countable, Quantity, tally
-from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions
+from .saved_tensors import DROPOUT, LOSS, RECOMPUTE, activation_terms, check_implemented, saved_conditions, saved_notes
 
 GIVEN = "All lookup indices are inputs of the model"
 
@@ -55,6 +56,13 @@ class Activations(Quantity):
         held = any(line.entry and line.entry.held for _, line in formula.root.leaves())
         return said.replace(GIVEN, f"{GIVEN} except those of image positions, which it stores") if held else said
 
+    def notes_for(self, formula: Formula) -> list[str]:
+        """Return the sentences that apply because of the operations in a formula, and of its dtype."""
+        chosen = formula.conventions
+        if chosen["implementation"] == "megatron":
+            return super().notes_for(formula)
+        return [*super().notes_for(formula), *saved_notes(formula, chosen["dtype"] != "fp32")]
+
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the bytes of every entry's saved tensors. Raises RuleError for an unsupported operation."""
         terms = activation_terms(ledger, conventions)
@@ -78,7 +86,9 @@ QUANTITY = Activations(
             }
         ),
         "dropout": DROPOUT,
+        "moe": EXPERTS,
         "recompute": RECOMPUTE,
+        "loss": LOSS,
         "dtype": Convention(
             {
                 "fp32": "4 bytes per element",

@@ -106,6 +106,8 @@ class Convention:
         Whether an operation is affected. The default value is reported only for models with an affected operation.
     hidden_by_default : bool
         Whether the default value is never reported.
+    omitted : bool
+        Whether a formula without an affected operation has no such convention, whatever its value.
     unusual : Collection[str]
         Values that nothing tries unless they are given: so many formats would match a printed number by chance.
 
@@ -114,6 +116,7 @@ class Convention:
     meanings: Mapping[str, str]
     applies_to: Callable[[Entry], bool] = lambda entry: True
     hidden_by_default: bool = False
+    omitted: bool = False
     unusual: Collection[str] = ()
 
     @property
@@ -156,6 +159,9 @@ class Countable(Divisible, Protocol):
 
     @property
     def activation_refusal(self) -> str: ...
+
+    @property
+    def accepts_sdpa(self) -> bool: ...
 
     def for_quantity(self, question: Quantity, given: Mapping[str, str]) -> Self: ...
 
@@ -320,12 +326,21 @@ class Quantity:
             root=root,
             relations=close_relations({**totals, **relations}, totals),
             totals=frozenset(totals),
-            conventions=chosen,
+            conventions=self._affecting(chosen, ledger),
             constraints=(*constraints, *self.conditions(ledger, chosen), *reach),
             source=source,
             defining_sizes=frozenset(self.defining_sizes(chosen)),
             ranks=ranks(placement, chosen.get("data", "off") != "off"),
         )
+
+    def _affecting(self, chosen: Conventions, ledger: Ledger) -> dict[str, str]:
+        """Return the conventions of a formula: without those that are omitted where no operation is affected."""
+        absent = {
+            name
+            for name in chosen
+            if self.choices[name].omitted and not any(self.choices[name].applies_to(entry) for _, entry in ledger)
+        }
+        return {name: value for name, value in chosen.items() if name not in absent}
 
     def at(self, source: SizeSource | None) -> Self:
         """Return the quantity at the sizes of a model, if its rules depend on their values."""

@@ -8,20 +8,25 @@ region saves its inputs only.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from sympy import Expr, Integer, Symbol
+from sympy import Add, Expr, Integer, Max, Min, Mul, Symbol, cancel
 
 from ..formulas.account import Term
+from ..formulas.formula import Formula
 from ..language.errors import RuleError
-from ..language.sizes import AtMost, Condition, Differs, Excludes
+from ..language.sizes import AtMost, Condition, Differs, Equals, Excludes
 from ..language.symbols import B, B_vis, S, Z, Z_patch
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import (
     ATTENDING,
+    COMPLEX_ROTARY,
     EARLIER,
+    HALF_ROTARY,
     INDEXED,
     ONE,
+    REPEATED_ROTARY,
+    REPEATED_SINGLE_ROTARY,
     REST,
     ROTARY,
     ZERO,
@@ -30,10 +35,12 @@ from ..ledger.facts import (
     OperationKind,
     Scope,
     Tensor,
+    equal,
 )
 from ..ledger.layer_kinds import mixtures
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
+from .kernels.routed_experts import aligned, weight_size
 from .kernels.saves import LONG, SINGLE, SIZES, made
 from .layer_kind_merge import merge_terms
 from .quantity import Convention, Conventions, Countable
@@ -52,8 +59,11 @@ class SavedTensors:
     conventions: Conventions
     makers: Mapping[int, Entry]
     loops: Mapping[int, Scope]  # the input of each layer -> the repeated layers
-    whole: set[int] = field(default_factory=set)
-    inside: set[int] = field(default_factory=set)
+    whole: dict[int, Expr] = field(default_factory=dict)  # a saved tensor -> the share of its copies that is saved
+    inside: dict[int, Expr] = field(default_factory=dict)  # the output of repeated layers -> how many of them are saved
+    earlier: set[int] = field(
+        default_factory=set
+    )  # the output of repeated layers of which an earlier one is saved, too
     entered: set[int] = field(default_factory=set)  # repeated layers that save their input
 
     def storage(self, tensor: Tensor) -> Tensor:
@@ -71,33 +81,81 @@ class SavedTensors:
         key = id(self.storage(tensor))
         return key in self.makers or key in self.loops
 
-    def keep(self, tensor: Tensor) -> None:
-        """Save a tensor. For the input of repeated layers, save the first input and the output of each layer."""
+    def repeated_table(self, tensor: Tensor) -> Entry | None:
+        """Return the entry of a rotary table of which each layer saves a copy, or None for another tensor."""
+        maker = self.makers.get(id(self.storage(tensor)))
+        repeated = (REPEATED_ROTARY, REPEATED_SINGLE_ROTARY)
+        found = maker is not None and maker.kind is OperationKind.POSITIONS and maker.function in repeated
+        return maker if found else None
+
+    def repeated(self, tensor: Tensor) -> bool:
+        """Return True if each repeated layer has such a tensor, or reads it."""
+        storage = self.storage(tensor)
+        if id(storage) in self.loops:
+            return True
+        return any(entry.output is storage for scope in self.loops.values() for _, entry in Ledger(scope, None))
+
+    def keep(self, tensor: Tensor, share: Expr = ONE, used: Expr = ONE) -> None:
+        """Save a tensor. For the input of repeated layers, save the first input and the output of each layer.
+
+        With a ``share`` of the layers, the first layer does not save it. If only a share is ``used``, the last ones do
+        not: torch frees the graph of layers on which the output does not depend.
+        """
         storage = self.storage(tensor)
         maker = self.makers.get(id(storage))
         if maker is not None and maker.kind is OperationKind.SELECT and maker.function == EARLIER:
-            return  # the input of a later layer, whose norm saves it
+            self.earlier.add(id(self.storage(maker.inputs[0])))
+            return
         scope = self.loops.get(id(storage))
         if scope is not None and scope.loop is not None:
             self.entered.add(id(scope))
-            self.keep(scope.loop[0])
-            self.inside.add(id(self.storage(scope.loop[2])))
+            if share == 1:
+                self.keep(scope.loop[0])
+            key = id(self.storage(scope.loop[2]))
+            self.inside[key] = max(self.inside.get(key, ZERO), cancel(scope.count * used - 1), key=_ends)
         elif id(storage) not in self.makers:
             raise RuleError(
                 f"activations counts tensors that the model produces, and {storage.name!r} is an input of the model"
             )
         elif self.makers[id(storage)].kind is not OperationKind.PARAMETER:  # a stored weight is not an activation
-            self.whole.add(id(storage))
+            own = share if used == 1 else used
+            self.whole[id(storage)] = widest(own, self.whole.get(id(storage), ZERO))
 
     def share(self, entry: Entry) -> Expr:
         """Return the fraction of an entry's copies whose output is saved."""
         given = {id(self.storage(scope.loop[2])): scope.count for scope in self.loops.values() if scope.loop}
         key = id(entry.output)
         if key not in given:
-            return ONE if key in self.whole else ZERO
-        last, others = key in self.whole, key in self.inside
-        count = given[key]
-        return ONE if last and others else 1 / count if last else (count - 1) / count if others else ZERO
+            return self.whole.get(key, ZERO)
+        count, inside = given[key], self.inside.get(key, ZERO)
+        # The next layer saves the output of an earlier layer, unless torch frees that layer.
+        freed = key in self.earlier and inside != 0 and cancel(inside - count + 1) != 0
+        return cancel((inside + int(freed) + int(key in self.whole)) / count)
+
+
+def _ends(count: Expr) -> tuple[bool, Expr]:
+    """Return a key that sorts numbers of layers: none, all but the last ones, and the whole number of them."""
+    return count != 0, count.as_coefficients_dict()[ONE]
+
+
+def widest(*shares: Expr) -> Expr:
+    """Return the largest share of the layers: all, all but the first, or none."""
+    return max(shares, key=lambda share: 0 if share == 0 else 2 if share == 1 else 1)
+
+
+def narrowest(*shares: Expr) -> Expr:
+    """Return the smallest share of the layers."""
+    return min(shares, key=lambda share: 0 if share == 0 else 2 if share == 1 else 1)
+
+
+def element_size(entry: Entry, conventions: Conventions) -> Expr:
+    """Return the bytes per element of the output of an entry."""
+    if entry.kind is OperationKind.ROUTE:
+        return weight_size(entry, conventions)
+    if entry.function in ("rotary_single", REPEATED_SINGLE_ROTARY, COMPLEX_ROTARY):
+        return SINGLE
+    size = SIZES[conventions["dtype"]]
+    return size / 2 if entry.function == HALF_ROTARY else size
 
 
 def _selects(maker: Entry) -> bool:
@@ -142,13 +200,15 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
             "activations need implementation=megatron"
         )
     if is_adapted(ledger):
-        raise RuleError(
-            "activation memory of a model with adapters is not supported; use train-memory with implementation=none, "
-            "which excludes activations"
-        )
+        _check_adapted(ledger, implementation, conventions["recompute"])
     makers = {id(entry.output): entry for _, entry in ledger}
-    if sinks := [entry for _, entry in ledger if entry.kind is OperationKind.SOFTMAX and entry.shared]:
-        raise RuleError(f"{sinks[0].path}: activation memory of a softmax with a sink is not supported")
+    if conventions["recompute"] != "none" and (
+        unused := [entry for _, entry in ledger if entry.used not in (ZERO, ONE)]
+    ):
+        raise RuleError(
+            f"{unused[0].path}: activation memory of layers whose output is not used is not supported with "
+            f"recompute={conventions['recompute']}; choose recompute=none"
+        )
     if implementation != "megatron":
         _plain(ledger, makers, conventions)
     table = IMPLEMENTATIONS[implementation]
@@ -171,32 +231,129 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
         saved = table[entry.kind](entry, conventions)  # raises for unsupported kinds even if nothing would be saved
         if entry.output.grad == 0 or id(entry) in inside:
             continue
-        for tensor in (*saved.reads, *((entry.output,) if saved.output else ())):
-            kept.keep(tensor)
         outside = [tensor for tensor in saved.given if not kept.made(tensor)]
-        for tensor in saved.given:
-            if tensor not in outside:
-                kept.keep(tensor)
         given = (made(entry, "input", tensor.shape, SIZES[conventions["dtype"]]) for tensor in outside)
-        terms[id(entry)] = (*given, *saved.makes)
+        read = (*saved.reads, *((entry.output,) if saved.output else ()))
+        read += tuple(tensor for tensor in saved.given if tensor not in outside)
+        terms[id(entry)] = ()
+        for each, needed in (*((each, ONE) for each in (*read, *given, *saved.makes)), *saved.partly):
+            share = narrowest(needed, entry.output.grad)
+            if entry.used == 0:
+                continue  # torch frees its graph
+            if isinstance(each, Tensor) and (angles := kept.repeated_table(each)) is not None:
+                if entry.path.endswith("query"):  # the keys of the layer read the same copy
+                    shape, size = angles.output.shape[1:], element_size(angles, conventions)
+                    copies = (made(entry, name, shape, size) for name in ("cosines", "sines"))
+                    terms[id(entry)] = (*terms[id(entry)], *copies)
+            elif isinstance(each, Tensor):
+                if share not in (ZERO, ONE) and not kept.repeated(each):
+                    share = Min(
+                        1, cancel(share / (1 - share))
+                    )  # of a table for all layers, which the first may not use
+                if share != 0:
+                    kept.keep(each, share, entry.used)
+            elif share != 0:
+                factors = (*each.factors, *(part for part in (share, entry.used) if part != 1))
+                terms[id(entry)] = (*terms[id(entry)], replace(each, factors=factors))
     for region in again:
         within = {id(entry.output) for entry in region}
         for tensor in (tensor for entry in region for tensor in entry.inputs):
             if id(kept.storage(tensor)) not in within:
                 kept.keep(tensor)
     _hold(ledger, kept)
-    size = SIZES[conventions["dtype"]]
     for entry in makers.values():
         if (share := kept.share(entry)) != 0:
-            each = SINGLE if entry.function == "rotary_single" else size
-            factors = (*entry.output.shape, each, *((share,) if share != 1 else ()))
+            each = element_size(entry, conventions)
+            shape = entry.output.shape
+            if entry.kind is OperationKind.SOFTMAX and entry.shared:  # a view without the column of the sinks
+                shape = (*shape[:-1], shape[-1] + 1)
+            if entry.function == COMPLEX_ROTARY:  # one tensor, with 8 bytes for each pair of elements
+                shape = shape[1:]
+            factors = (*shape, each, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
+    if implementation == "eager":
+        for maker, term in _whole_views(ledger, kept, inside):
+            terms[id(maker)] = (*terms.get(id(maker), ()), term)
     if again and implementation != "megatron":
         for entry, term in _handed(ledger, conventions):
             terms[id(entry)] = (*terms.get(id(entry), ()), term)
+    for entry, term in _loss(ledger, implementation) if conventions.get("loss") == CROSS_ENTROPY else ():
+        terms[id(entry)] = (*terms.get(id(entry), ()), term)
     if (copies := in_flight(conventions.get("pipeline", "off"))) != 1:
         return {key: tuple(Term(term.label, (*term.factors, copies)) for term in some) for key, some in terms.items()}
     return terms
+
+
+def _whole_views(ledger: Ledger, kept: SavedTensors, inside: set[int]) -> Iterator[tuple[Entry, Term]]:
+    """Yield what eager attention saves of a joint projection for a single sequence.
+
+    For several sequences, a product by head copies its queries, keys and values. For one sequence they are views, and
+    so is a part of a projection that computes several of them: all of it is saved, instead of a copy of the part.
+    """
+    for mix, joint, rest in _joint_projections(ledger):
+        maker = kept.makers.get(id(joint))
+        if maker is not None and id(mix) not in inside and mix.output.grad != 0:
+            factors = (rest, SIZES[kept.conventions["dtype"]], Max(0, 2 - joint.shape[0]))
+            yield maker, Term(f"{maker.path} (rest of a view)", factors)
+
+
+def _joint_projections(ledger: Ledger) -> Iterator[tuple[Entry, Tensor, Expr]]:
+    """Yield each attention with a projection of which it reads only a part by head, and the elements of the rest."""
+    makers = {id(entry.output): entry for _, entry in ledger}
+    for _, mix in ledger:
+        if mix.kind is not OperationKind.MIX:
+            continue
+        scores = makers[id(mix.inputs[0])]
+        while scores.kind is not OperationKind.SCORES:
+            scores = makers[id(scores.inputs[0])]
+        queries, keys, values = *scores.inputs, mix.inputs[1]
+        for joint in {id(each.root): each.root for each in (queries, keys, values)}.values():
+            parts = [each for each in (queries, keys, values) if each.root is joint]
+            same = [Mul(*each.shape) for each in parts if each.shape[1] == queries.shape[1]]
+            fewer = [each for each in parts if each.shape[1] != queries.shape[1] and each.shape[1].is_Symbol]
+            # Keys and values of groups are copied for each query head, unless there is one head in each group.
+            alone = Max(0, 1 + fewer[0].shape[1] - queries.shape[1]) if fewer else Integer(0)
+            grouped = Add(*(Mul(*each.shape) for each in fewer)) * alone
+            whole = cancel(Mul(*joint.shape) - Add(*same)) if same else Mul(*joint.shape) * alone
+            rest = whole - grouped
+            if rest != 0 and len(joint.shape) == 3:
+                yield mix, joint, cancel(rest / alone) * alone if fewer and not same else rest
+
+
+def _check_adapted(ledger: Ledger, implementation: str, recompute: str) -> None:
+    """Raise RuleError for adapters whose saved tensors are not known."""
+    if implementation == "megatron" or any(
+        entry.adapter and entry.kind is OperationKind.ACTIVATION for _, entry in ledger
+    ):
+        raise RuleError(
+            "activation memory of a model with these adapters is not supported; choose lora= with implementation=eager "
+            "or sdpa, or train-memory with implementation=none, which excludes activations"
+        )
+    tables = [entry for _, entry in ledger if entry.kind is OperationKind.LOOKUP and entry.function == "positions"]
+    if recompute != "none" and tables:
+        raise RuleError(
+            f"{tables[0].path}: activation memory with adapters and frozen positions is not supported with "
+            f"recompute={recompute}; choose recompute=none"
+        )
+    for mixture, kinds in mixtures(ledger).items():
+        if mixture.order == "any" and len({_steps(kind) for kind in kinds}) > 1:
+            raise RuleError(
+                f"{ledger.root.part.title} has layers of {len(kinds)} kinds in any order, and without gradients the "
+                "first layer saves less, so the activation memory with adapters depends on the kind of that layer"
+            )
+
+
+def _steps(scope: Scope) -> tuple[object, ...]:
+    """Return the operations of a layer with their shapes, without its masks."""
+    inside = [entry for _, entry in Ledger(scope, None)]
+    above = min((entry.path for entry in inside), key=len).partition("*")[0]
+    return tuple(
+        (
+            *(entry.kind, entry.path.removeprefix(above), tuple(each.shape for each in entry.inputs)),
+            *(entry.output.shape, entry.function, entry.frozen),
+        )
+        for entry in inside
+    )
 
 
 def _hold(ledger: Ledger, kept: SavedTensors) -> None:
@@ -270,6 +427,23 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
             yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
 
 
+def _loss(ledger: Ledger, implementation: str) -> Iterator[tuple[Entry, Term]]:
+    """Yield the tensors that the loss of transformers saves. Raises RuleError for all but causal language models."""
+    logits = [entry for _, entry in ledger if entry.logits and entry.kind is OperationKind.LINEAR]
+    scores = [entry for _, entry in ledger if entry.kind is OperationKind.SCORES]
+    causal = any(entry.mask == "causal" for entry in scores) and not any(entry.inputs[1].encoded for entry in scores)
+    drawn = {size for _, entry in ledger for dim in entry.output.shape for size in dim.free_symbols}
+    if implementation == "megatron" or len(logits) != 1 or not causal or B_vis in drawn:
+        raise RuleError(
+            f"loss={CROSS_ENTROPY} is supported only for causal language models with an LM head, with "
+            "implementation=eager or sdpa"
+        )
+    (head,) = logits
+    yield head, Term(f"{head.path} (log-probabilities)", (*head.output.shape, SINGLE))
+    yield head, Term(f"{head.path} (targets)", (*head.output.shape[:-1], LONG))
+    yield head, Term(f"{head.path} (number of targets)", (SINGLE,))
+
+
 def _written_out(ledger: Ledger, conventions: Conventions) -> bool:
     """Return True if torch falls back to unfused attention: no CPU kernel applies dropout to attention weights."""
     if (conventions["implementation"], conventions["dropout"]) != ("sdpa", "on"):
@@ -304,6 +478,11 @@ def check_implemented(part: Countable, implementation: str, besides: str = "") -
             f"{part.activation_refusal}; "
             f"choose implementation=megatron{besides}"
         )
+    if implementation == "sdpa" and not part.accepts_sdpa:
+        raise RuleError(
+            "implementation=sdpa: the class of transformers does not accept torch's fused attention; choose "
+            "implementation=eager"
+        )
 
 
 def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
@@ -319,7 +498,7 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
     """
     scores = [entry for _, entry in ledger if entry.kind is OperationKind.SCORES]
     grouped = {k.shape[1:4:2] for q, k in (entry.inputs for entry in scores) if q.shape[1] != k.shape[1]}
-    found: list[Condition] = []
+    found: list[Condition] = [*aligned(ledger, conventions)]
     if any(entry.function == REST for _, entry in ledger if entry.kind is OperationKind.SELECT):
         viewed = "in that case torch saves a view of the features of the image instead of a copy"
         found += [Differs(Z, Z_patch, viewed), Excludes((B_vis,), viewed)]
@@ -335,9 +514,16 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
         found += [Excludes((size,), copied) for size in sorted(alone, key=str)]
     elif conventions["recompute"] != "none":  # the region saves the tensors before the copies
         return tuple(found)
+    if conventions["implementation"] == "sdpa":
+        found += _equal_widths(ledger)
+    if conventions["implementation"] == "eager":
+        heads = {mix.output.shape[1] for mix, _, _ in _joint_projections(ledger)}
+        because = "in that case torch saves a view of a whole projection instead of a copy of a part"
+        found += [Excludes((each,), because) for each in sorted(heads, key=str) if isinstance(each, Symbol)]
     for group, width in sorted(grouped, key=str):
-        if conventions["implementation"] == "eager" and isinstance(group, Symbol):
-            found.append(Excludes((B, group), "in that case torch saves a view instead of a copy"))
+        if conventions["implementation"] == "eager" and (isinstance(group, Symbol) or group == 1):
+            both = (B, group) if isinstance(group, Symbol) else (B,)
+            found.append(Excludes(both, "in that case torch saves a view instead of a copy"))
         if conventions["implementation"] == "sdpa":
             found.append(
                 AtMost(width, Integer(FUSED), "in that case transformers copies keys and values for every query head")
@@ -345,6 +531,59 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
     return tuple(found)
 
 
+def _equal_widths(ledger: Ledger) -> list[Condition]:
+    """Return the conditions that values are as wide as keys, without which torch has no fused kernel on the CPU."""
+    found: dict[Condition, None] = {}
+    keys = [entry.inputs[1].width for _, entry in ledger if entry.kind is OperationKind.SCORES]
+    values = [entry.inputs[1].width for _, entry in ledger if entry.kind is OperationKind.MIX]
+    without = "torch has no fused attention on the CPU for values of another width than the keys"
+    for key, value in zip(keys, values, strict=True):
+        if equal(key, value):
+            continue
+        if not isinstance(value, Symbol):
+            raise RuleError(f"implementation=sdpa: {without}; choose implementation=eager")
+        found[Equals(value, key, f"{without}; choose implementation=eager")] = None
+    return list(found)
+
+
+def saved_notes(formula: Formula, half: bool) -> list[str]:
+    """Return sentences on the dtype of adapters, and on the tensors that another device saves.
+
+    Parameters
+    ----------
+    formula : Formula
+        A formula with activations.
+    half : bool
+        Whether the model computes in half precision.
+
+    """
+    entries = [line.entry for _, line in formula.root.leaves() if line.entry]
+    found = []
+    if any(entry.adapter for entry in entries):
+        found.append(ADAPTED)
+    if half and any(entry.kind is OperationKind.NORM and entry.function == "layer" for entry in entries):
+        found.append(ON_CUDA)
+    return found
+
+
+ADAPTED = (
+    "Adapters have the dtype of the model (autocast_adapter_dtype=False in peft). With dropout=on, their input has "
+    "dropout."
+)
+ON_CUDA = (
+    "On CUDA, torch saves the mean and 1/σ of a layer norm in float32, which is 4 bytes more for each token than on "
+    "the CPU."
+)
+CROSS_ENTROPY = "cross-entropy"
+LOSS = Convention(
+    {
+        "excluded": "the loss is excluded",
+        CROSS_ENTROPY: "the loss of transformers saves the log-probabilities in float32, the targets and their number",
+    },
+    lambda entry: entry.logits,
+    hidden_by_default=True,
+    unusual=[CROSS_ENTROPY],
+)
 DROPOUT = Convention(
     {"off": "dropout is disabled", "on": "dropout is enabled and saves its mask"},
     lambda entry: entry.kind is OperationKind.DROPOUT,

@@ -9,12 +9,14 @@ from typing import Any
 from sympy import Integer
 
 from ..formulas.account import Line, Measure, Term
+from ..formulas.formula import Formula
 from ..language.errors import RuleError
 from ..language.sizes import Condition
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import STORING, WEIGHTLESS, Entry, Ledger, OperationKind
 from ..ledger.placement import Placement, even_sharing_conditions, replicas
 from .kernels import IMPLEMENTATIONS
+from .kernels.routed_experts import EXPERTS
 from .optimizers import OPTIMIZERS, updated
 from .quantity import (
     BOTH,
@@ -27,7 +29,7 @@ from .quantity import (
     shared,
     tally,
 )
-from .saved_tensors import DROPOUT, RECOMPUTE, activation_terms, check_implemented, saved_conditions
+from .saved_tensors import DROPOUT, LOSS, RECOMPUTE, activation_terms, check_implemented, saved_conditions, saved_notes
 from .stored_format import WEIGHTS, InFormat
 from .weight_formats import ELEMENT_BYTES, MEANINGS, UNUSUAL, StoredWeights
 
@@ -42,6 +44,8 @@ RECIPES: dict[str, tuple[tuple[str, int], ...]] = {
 
 USUAL = ("adam", "adam-8bit", "sgd", "momentum", "adafactor")  # the optimizers that are compared with each other
 OF_RECIPE = "recipe"  # the format of frozen weights with the dtype of the recipe
+ON_DEVICE, TO_HOST, ON_HOST = "off", "optimizer", "host"
+OFFLOADED = ("state", "master weight")
 # What each ZeRO stage shards among the ranks that hold the same weight and process different tokens. Every rank has
 # its own step counter.
 DIVIDED: dict[str, tuple[str, ...]] = {
@@ -65,17 +69,32 @@ def state(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     ranks = replicas(entry.kind, Placement.of(conventions), data=True)
     recipe = dict(RECIPES[conventions["recipe"]])
     width = recipe.get("master weight", recipe["weight"])  # bytes of an element that the optimizer updates
+    offload = conventions.get("offload", ON_DEVICE)
     terms: list[Term] = []
     for weight in entry.weights:
         for what, size in [*recipe.items()][: 1 if entry.frozen else None]:
+            if not is_counted(what, offload):
+                continue
             share = (*((1 / ranks,) if what in divided else ()), *shared(weight))
             factors = (*weight.shape, Integer(size), *share)
             terms.append(Term(f"{weight.path} ({what})", factors, purpose=f"{what}s", weight=weight.path))
-        for tensor in () if entry.frozen else OPTIMIZERS[optimizer].state(updated(entry, weight, width)):
+        if entry.frozen or not is_counted("state", offload):
+            continue
+        for tensor in OPTIMIZERS[optimizer].state(updated(entry, weight, width)):
             share = (*((1 / ranks,) if "state" in divided and not tensor.once else ()), *shared(weight))
             kept = (*tensor.factors, *share)
             terms.append(Term(f"{weight.path} ({tensor.name})", kept, purpose="optimizer's state", weight=weight.path))
     return tuple(terms)
+
+
+def _with_dtype(conventions: Conventions) -> dict[str, str]:
+    """Return the conventions with the dtype of the activations, the same as the dtype of the weights."""
+    return {**conventions, "dtype": "fp32" if conventions["recipe"] == "fp32" else "bf16"}
+
+
+def is_counted(what: str, offload: str) -> bool:
+    """Return True if this part of a weight's bytes is in the memory that is counted: the device's or the host's."""
+    return offload == ON_DEVICE or (what in OFFLOADED) == (offload == ON_HOST)
 
 
 @dataclass(frozen=True)
@@ -131,14 +150,26 @@ class TrainMemory(InFormat):
             if conventions["data"] != "off"
             else ()
         )
-        return (*super().conditions(ledger, conventions), *saved_conditions(ledger, conventions), *shared)
+        return (*super().conditions(ledger, conventions), *saved_conditions(ledger, _with_dtype(conventions)), *shared)
+
+    def statement_for(self, formula: Formula) -> str:
+        """Return the statement, which excludes the loss unless it is counted."""
+        said = super().statement_for(formula)
+        return said.replace("the loss, allocator", "allocator") if "loss" in formula.conventions else said
+
+    def notes_for(self, formula: Formula) -> list[str]:
+        """Return the sentences that apply because of the operations in a formula, and of its recipe."""
+        chosen = formula.conventions
+        if chosen["implementation"] in ("none", "megatron"):
+            return super().notes_for(formula)
+        return [*super().notes_for(formula), *saved_notes(formula, chosen["recipe"] != "fp32")]
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the account: a weight's bytes belong to the entry that stores it, an activation's to its producer."""
-        none = conventions["implementation"] == "none"
-        dtype = "fp32" if conventions["recipe"] == "fp32" else "bf16"
-        kept = {} if none else activation_terms(ledger, {**conventions, "dtype": dtype})
-        frozen = self.stored(ledger, conventions).terms
+        host = conventions.get("offload") == ON_HOST
+        none = conventions["implementation"] == "none" or host
+        kept = {} if none else activation_terms(ledger, _with_dtype(conventions))
+        frozen = {} if host else self.stored(ledger, conventions).terms
         return tally(
             ledger.root,
             lambda entry: (
@@ -156,7 +187,8 @@ _DIVIDED = (
 QUANTITY = TrainMemory(
     Measure("train-memory", "bytes of training memory", "U_train", "bytes"),
     "The bytes needed to train: every weight with its gradient and optimizer state, and the activations that the named "
-    "implementation saves during one forward pass over B sequences of S tokens. Excluded: the loss, allocator overhead "
+    "implementation saves during one forward pass over B sequences of S tokens. Gradients that are accumulated over "
+    "several such passes need no more memory. Excluded: the loss, allocator overhead "
     "and temporary buffers, such as activations while they are recomputed in the backward pass.",
     {
         **rows(state, *STORING),
@@ -198,7 +230,18 @@ QUANTITY = TrainMemory(
             }
         ),
         "dropout": DROPOUT,
+        "moe": EXPERTS,
         "recompute": RECOMPUTE,
+        "loss": LOSS,
+        "offload": Convention(
+            {
+                ON_DEVICE: "nothing is in the memory of the host",
+                TO_HOST: "the optimizer state and the master weights are in the memory of the host and not counted",
+                ON_HOST: "only the bytes in the memory of the host: the optimizer state and the master weights",
+            },
+            hidden_by_default=True,
+            unusual=[TO_HOST, ON_HOST],
+        ),
         "data": Convention(
             {
                 "off": "no sharding: every rank stores all weights, gradients and optimizer state",

@@ -16,7 +16,7 @@ from ..certificates import Certificate
 from ..formulas.formula import Formula
 from ..language.errors import RuleError, WitnessError
 from ..language.frozen import Immutable
-from ..language.sizes import AtMost, Divides, evaluate
+from ..language.sizes import AtMost, Divides, Equals, evaluate
 from ..language.symbols import C, K, N_new, S, X
 from ..language.target import AnyTarget
 from ..ledger.adapters import is_adapted
@@ -101,8 +101,8 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
             if not _answers(model, name, counted_by(name, way)):
                 continue
             conditions = question.conditions(component.ledger, question.choose(counted_by(name, way)))
-            if any(isinstance(condition, AtMost) for condition in conditions):
-                continue  # sampled sizes are large; formulas that hold only for small sizes are left to the tests
+            if any(isinstance(condition, AtMost | Equals) for condition in conditions):
+                continue  # sampled sizes are large and differ; formulas that need other sizes are left to the tests
             found.append((name, way))
     return found
 

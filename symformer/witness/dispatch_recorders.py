@@ -6,6 +6,7 @@ Products are observed below autograd, as the operations that torch actually disp
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -100,6 +101,13 @@ def _site() -> Site:
     return tuple(found)
 
 
+class SavedTensor:
+    """A reference of the graph to a saved tensor. It lives as long as the graph."""
+
+    def __init__(self, tensor: Tensor | None) -> None:
+        self.tensor = tensor
+
+
 class SavedStorages(RunningModule):
     """Every storage that autograd saves, by the module in which it is first saved."""
 
@@ -111,6 +119,9 @@ class SavedStorages(RunningModule):
         # This keeps the storages, so that none is freed and its address reused. The tensors would keep the graph, which
         # refers to these hooks, and nothing would ever be freed.
         self.held: dict[int, torch.UntypedStorage] = {}
+        self._found: dict[int, tuple[str, Factors]] = {}  # by storage: the module and the shape when it is first saved
+        # By storage, the references of the graph; None for a tensor that a checkpoint keeps.
+        self._references: dict[int, list[weakref.ref[SavedTensor] | None]] = defaultdict(list)
 
     def saved_hooks(self, backward: bool = False) -> saved_tensors_hooks:
         """Return hooks that record each tensor that autograd saves.
@@ -118,20 +129,39 @@ class SavedStorages(RunningModule):
         An operation that saves its own output and the output refer to each other. Only a backward pass would release
         both, so without one the hooks save nothing.
         """
-        return saved_tensors_hooks(self._kept if backward else self.keep, lambda tensor: tensor)
 
-    def _kept(self, tensor: Tensor) -> Tensor:
-        self.keep(tensor)
-        return tensor
+        def pack(tensor: Tensor) -> SavedTensor:
+            saved = SavedTensor(tensor if backward else None)
+            self._keep(tensor, weakref.ref(saved))
+            return saved
+
+        return saved_tensors_hooks(pack, lambda saved: saved.tensor)
 
     def keep(self, tensor: Tensor) -> None:
-        """Record a saved tensor."""
+        """Record a tensor that a checkpoint keeps."""
+        self._keep(tensor, None)
+
+    def _keep(self, tensor: Tensor, reference: weakref.ref[SavedTensor] | None) -> None:
         storage = tensor.untyped_storage()
-        if storage._cdata not in self.held and storage._cdata not in self.weights:
+        if storage._cdata in self.weights:
+            return
+        self._references[storage._cdata].append(reference)
+        if storage._cdata not in self.held:
             self.held[storage._cdata] = storage
             whole = tensor.numel() * tensor.element_size() == storage.nbytes()
             factors = (*tensor.shape, tensor.element_size()) if whole else (storage.nbytes(),)
-            self.tally.add(self.now, "kept", tuple(map(int, factors)))
+            self._found[storage._cdata] = self.now, tuple(map(int, factors))
+
+    def settle(self, freed: bool = False) -> None:
+        """Count the tensors that the graph of the output still has, or with ``freed`` all of them.
+
+        Torch frees the others during the forward pass: the output does not depend on their operations, such as the
+        scores by which a router chooses groups of experts.
+        """
+        for key, (module, factors) in self._found.items():
+            if freed or any(each is None or each() is not None for each in self._references[key]):
+                self.tally.add(module, "kept", factors)
+        self._found = {}
 
 
 @contextmanager
@@ -140,6 +170,7 @@ def record_saved(model: nn.Module, backward: bool = False) -> Iterator[SavedStor
     seen = SavedStorages(model)
     with seen, seen.saved_hooks(backward):
         yield seen
+    seen.settle(freed=True)  # of a graph that is gone
 
 
 class UnmaskedMode(TorchDispatchMode):  # type: ignore[no-untyped-call]

@@ -127,7 +127,9 @@ class Points:
     def _kept(self, point: Point) -> Rows:
         at = session(self.build, point)
         with record_saved(at.model()) as keeper:
-            at.run(lambda model: self.call(model, point), OutputCache(), grad=True)
+            output = at.run(lambda model: self.call(model, point), OutputCache(), grad=True)
+            keeper.settle()
+            del output
         return keeper.tally.rows
 
     def _once(self, told: TorchAnswers, point: Point, make: Callable[[], Rows]) -> Rows:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
-from sympy import Add, Expr, Integer, Min, Mul, Poly, Symbol, cancel, ceiling, expand, floor, fraction, together
+from sympy import Add, Expr, Integer, Max, Min, Mul, Poly, Symbol, cancel, ceiling, expand, floor, fraction, together
 
 from ..architectures.base_architecture import Architecture
 from ..components.base import Component
@@ -257,7 +257,9 @@ def _at_values(shape: Factors, values: Mapping[Expr, Expr]) -> Factors:
 
 
 def _products(formula: Formula) -> list[Factors]:
-    return [term.factors for _, line in formula.root.leaves() for term in line.terms]
+    terms = (term for _, line in formula.root.leaves() for term in line.terms)
+    # A product with a max is 0 for more than one sequence.
+    return [term.factors for term in terms if not any(factor.has(Max) for factor in term.factors)]
 
 
 def _looped(entries: Sequence[tuple[Expr, Entry]], length: Symbol) -> dict[Symbol, tuple[int, ...]]:

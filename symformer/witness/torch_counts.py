@@ -41,6 +41,7 @@ TAKEN = {"tokens": "input_ids", "pixels": "pixel_values"}  # transformers' names
 UNMASKED = {"linear_attention", "conv", "mlp", "moe"}  # layer kinds that take no mask [B,1,S,C]
 MASKED_AS = {"hybrid": "full_attention"}  # layer kinds that read the mask of another kind
 FORWARD, BACKWARD = "forward", "backward"
+EXPERTS_IMPLEMENTATIONS = {"grouped": "grouped_mm", "batched": "batched_mm", "looped": "eager"}
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -111,6 +112,7 @@ class TorchWitness(Session):
         *,
         cache: Any = None,
         implementation: str = "eager",
+        moe: str = "batched",
         masked: bool = True,
         last: bool = False,
     ) -> Run:
@@ -137,7 +139,8 @@ class TorchWitness(Session):
                 del inputs["pixels"]  # the tokens of the images are in the cache
             if config.is_encoder_decoder:
                 return self._both(model, *inputs.values(), cache=cache, masked=masked)
-            config._experts_implementation = "batched_mm"  # torch silently counts nothing for the default, grouped_mm
+            # By default batched: torch silently counts no FLOPs of grouped_mm.
+            config._experts_implementation = EXPERTS_IMPLEMENTATIONS[moe]
             if S not in self.numbers:  # an image, which determines the number of tokens
                 with unpadded():
                     return model(*inputs.values())
@@ -338,6 +341,7 @@ class TorchWitness(Session):
         dropout: str = "off",
         recompute: str = "none",
         dtype: str = "fp32",
+        moe: str = "batched",
         device: str = "fake",
     ) -> TorchCount:
         """Return the bytes of every storage that a forward pass saves for the backward pass, excluding weights.
@@ -345,7 +349,7 @@ class TorchWitness(Session):
         Tensors are fake CPU tensors unless real memory is requested. The meta device does not work, because a model
         cannot create its own mask there.
         """
-        key = (implementation, dropout, recompute, dtype, device)
+        key = (implementation, dropout, recompute, dtype, moe, device)
         if key not in self._kept:
 
             def within(model: nn.Module, seen: SavedStorages) -> AbstractContextManager[None]:
@@ -356,9 +360,9 @@ class TorchWitness(Session):
                         if named and isinstance(value, float):
                             chance = self._chances.setdefault((id(module), name), value)
                             setattr(module, name, chance if dropout == "on" else 0.0)
-                return _recomputing(model, recompute, seen.keep)
+                return recomputing(model, recompute, seen.keep)
 
-            run = self.call(implementation=implementation, masked=False)
+            run = self.call(implementation=implementation, moe=moe, masked=False)
             seen = self.kept(run, device=device, dtype=_DTYPES[dtype], train=True, within=within)
             values: Counter[int] = Counter()
             names: dict[int, str] = {}
@@ -494,7 +498,7 @@ def activation_bytes(component: Architecture, numbers: Numbers, fake: bool = Tru
 
 
 @contextmanager
-def _recomputing(model: Any, recompute: str, keep: Callable[[Tensor], None]) -> Iterator[None]:
+def recomputing(model: Any, recompute: str, keep: Callable[[Tensor], None]) -> Iterator[None]:
     """Checkpoint every layer, as transformers does, or every attention function.
 
     A checkpoint holds all its arguments, positional or by keyword; saved_tensors_hooks see only the positional ones.
@@ -679,7 +683,7 @@ ORACLES: dict[str, Oracle] = {
     "activations": Oracle(
         TorchWitness.activations,
         "the total of all unique storages passed to torch's saved_tensors_hooks and checkpoint",
-        {"implementation": "eager", "dropout": "off", "recompute": "none", "dtype": "fp32"},
+        {"implementation": "eager", "dropout": "off", "moe": "batched", "recompute": "none", "dtype": "fp32"},
         (
             {"dropout": "on"},
             {"recompute": "selective"},
@@ -696,7 +700,10 @@ ORACLES: dict[str, Oracle] = {
         train_memory,
         "the bytes of the parameters, of their gradients and of the optimizer's state after a real step; and of the "
         "activations passed to saved_tensors_hooks and torch's checkpoint",
-        {"recipe": "fp32", "optimizer": "adam", "implementation": "none", "dropout": "off", "recompute": "none"},
+        {
+            **{"recipe": "fp32", "optimizer": "adam", "implementation": "none", "dropout": "off"},
+            **{"moe": "batched", "recompute": "none"},
+        },
         (
             {"optimizer": "sgd"},
             {"optimizer": "momentum"},

@@ -126,6 +126,7 @@ class Session:
         seen = SavedStorages(model)
         with silence(), self._on(device), within(model, seen), seen, seen.saved_hooks():
             output = run(model)
+            seen.settle()
         if output is None:
             raise WitnessError(f"{type(model).__name__} returns nothing: nothing was counted")
         return seen

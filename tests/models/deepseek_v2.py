@@ -17,6 +17,7 @@ MODEL = ModelCase(
             **{"num_attention_heads": 6, "num_key_value_heads": 6, "intermediate_size": 7},
             **{"moe_intermediate_size": 11, "n_routed_experts": 20, "n_shared_experts": 2, "num_experts_per_tok": 3},
             **{"q_lora_rank": 19, "kv_lora_rank": 14, "qk_nope_head_dim": 10, "qk_rope_head_dim": 4, "v_head_dim": 13},
+            **{"n_group": 2, "topk_group": 1},  # with topk_method: group_limited_greedy
         },
         ("DeepseekV2ForCausalLM", "DeepseekV2Model"),
     ),

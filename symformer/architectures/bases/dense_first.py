@@ -27,12 +27,13 @@ class DenseFirst(LlamaLike):
     )
     order: ClassVar[Order] = "kind by kind"
     routing: ClassVar[str] = SIGMOID_IN_GROUPS  # how the experts are chosen and weighted
+    router_code: ClassVar[str] = "sigmoid of float32 logits"
 
     @property
     def experts(self) -> MoE:
         """Return the experts of a layer, with a shared expert."""
         shared = GatedMLP(hidden=X_shared * M, activation=self.activation)
-        return MoE(activation=self.activation, routing=self.routing, shared=shared)
+        return MoE(activation=self.activation, routing=self.routing, router_code=self.router_code, shared=shared)
 
     @property
     def stacks(self) -> tuple[Stack, ...]:

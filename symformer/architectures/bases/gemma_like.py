@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...components import Component, RMSNorm
-from ...configs.config_fields import BoolField, Function
+from ...components import Component, LMHead, RMSNorm
+from ...configs.config_fields import BoolField, Function, OptionalNumberField
 from ...configs.field_mapping import Fields
 from ...ledger.facts import Activation
 from ..base_architecture import Variants, option
@@ -22,7 +22,6 @@ class GemmaLike(LocalGlobal, Sandwich):
         fixed={"use_bidirectional_attention": (False, None)},
         inert=(
             "query_pre_attn_scalar",  # a factor
-            *("attn_logit_softcapping", "final_logit_softcapping"),  # elementwise
             "hidden_act",  # the class reads the function from 'hidden_activation'
         ),
     )
@@ -32,7 +31,13 @@ class GemmaLike(LocalGlobal, Sandwich):
 
     tied: bool = option(BoolField("tie_word_embeddings", True))
     activation: Activation = option(Function("hidden_activation", "gelu_pytorch_tanh"))
+    capped_logits: bool = option(OptionalNumberField("final_logit_softcapping"))
 
     @property
     def norm(self) -> Component:
         return RMSNorm(offset=True)
+
+    @property
+    def lm_head(self) -> LMHead | None:
+        head = super().lm_head
+        return replace(head, capped=self.capped_logits) if head else head

@@ -10,6 +10,7 @@ from ...configs.config_fields import BoolField
 from ...configs.field_mapping import Fields
 from ...configs.usual_fields import rotating, usual
 from ...language.symbols import A, D, D_rope, E, G, H, L, V
+from ...ledger.facts import REPEATED_ROTARY
 from ..base_architecture import Variants, option
 from .llama_like import PARTLY_ROTARY, LlamaLike
 
@@ -20,6 +21,7 @@ class GLMLike(LlamaLike):
 
     constraints = PARTLY_ROTARY
     turned = D_rope
+    tables = REPEATED_ROTARY
     config = Fields(usual({V: 151552, E: 4096, H: 13696, L: 40, A: 32, G: 2, D: 128, D_rope: rotating(D, 0.5)}))
     variants: ClassVar[Variants] = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
 

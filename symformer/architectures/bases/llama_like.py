@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sympy import Expr, Integer
 
-from ...components import Component, GatedMLP, LMHead, ParallelBlock, PreNormBlock, RotaryPositions, SelfAttention
+from ...components import Component, GatedMLP, ParallelBlock, PreNormBlock, RotaryPositions, SelfAttention
 from ...configs.config_fields import Function, ProbabilityField
 from ...configs.field_mapping import Fields
 from ...configs.usual_fields import NO_TABLE
@@ -35,7 +35,6 @@ class LlamaLike(HubDecoder):
     head_width: ClassVar[Expr] = D
     turned: ClassVar[Expr] = D  # the number of elements of a head that rotate
     scale: ClassVar[Scale] = "scores"  # the tensor that is divided by the square root of the head dimension
-    capped: ClassVar[bool] = False  # whether a tanh soft cap bounds scores and logits
     rooted: ClassVar[bool] = False  # whether the embeddings are multiplied by the square root of their width
     mlp_name: ClassVar[str] = "mlp"  # the name of the feed-forward network in torch
     tables: ClassVar[str] = "rotary"  # "rotary_single" if the angles stay in single precision
@@ -53,7 +52,6 @@ class LlamaLike(HubDecoder):
             positions=RotaryPositions(width=D if self.turned == self.head_width else self.turned),
             softmax="float32",
             scale=self.scale,
-            capped=self.capped,
             weight_dropout="attention_dropout" if self.attention_dropout else "",
         )
 
@@ -93,11 +91,6 @@ class LlamaLike(HubDecoder):
     def embed(self, ops: Operations, tokens: Tensor) -> Tensor:
         x = super().embed(ops, tokens)
         return ops.scale("embed_scale", x, "root") if self.rooted else x
-
-    @property
-    def lm_head(self) -> LMHead | None:
-        head = super().lm_head
-        return replace(head, capped=True) if head and self.capped else head
 
     def angles(self, ops: Operations, tokens: Tensor, name: str = "rotary_emb") -> Tensor:
         """Return a rotary table."""

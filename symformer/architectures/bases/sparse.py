@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ...components import Component, MoE
 from ...components.moe import SOFTMAX, SOFTMAX_MAYBE_DIVIDED
+from ...configs.config_fields import BoolField
 from ...configs.field_mapping import Fields
 from ...configs.usual_fields import NO_WINDOW
 from ...language.sizes import AtMost
 from ...language.symbols import K, X
+from ..base_architecture import option
 from .llama_like import ROTARY_HEADS, LlamaLike
 
 
@@ -20,6 +22,7 @@ class Sparse(LlamaLike):
 
     constraints = (*ROTARY_HEADS, AtMost(K, X))
     routing: ClassVar[str] = SOFTMAX
+    router_code: ClassVar[str] = "softmax"
 
     @property
     def mlp(self) -> Component:
@@ -28,7 +31,21 @@ class Sparse(LlamaLike):
     @property
     def experts(self) -> MoE:
         """Return the experts of a layer, without a shared expert."""
-        return MoE(activation=self.activation, routing=self.routing)
+        return MoE(activation=self.activation, routing=self.routing, router_code=self.router_code)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaybeDivided(Sparse):
+    """A decoder with experts whose weights are divided by their sum if the config says so."""
+
+    routing = SOFTMAX_MAYBE_DIVIDED
+
+    norm_topk_prob: bool = option(BoolField("norm_topk_prob", False))
+
+    @property
+    def experts(self) -> MoE:
+        code = "softmax, divided, cast" if self.norm_topk_prob else "softmax, cast"
+        return replace(super().experts, router_code=code)
 
 
 @dataclass(frozen=True, kw_only=True)

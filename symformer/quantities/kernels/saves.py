@@ -19,12 +19,17 @@ SIZES: dict[str, Expr] = {"fp32": SINGLE, "bf16": Integer(2), "fp16": Integer(2)
 
 @dataclass(frozen=True)
 class Saves:
-    """The tensors one operation saves: some of its inputs, its output, and intermediate tensors."""
+    """The tensors one operation saves: some of its inputs, its output, and intermediate tensors.
+
+    With frozen weights, the first layers may need no gradient, and an operation saves nothing there. ``partly`` has
+    tensors that it saves only for the gradient of another one, with the share of the layers that need that gradient.
+    """
 
     reads: tuple[Tensor, ...] = ()
     output: bool = False
     makes: tuple[Term, ...] = ()
     given: tuple[Tensor, ...] = ()  # saved inputs that may be inputs of the model
+    partly: tuple[tuple[Tensor | Term, Expr], ...] = ()
 
 
 Saver = Callable[[Entry, Conventions], Saves]
@@ -46,7 +51,23 @@ def lookup(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def linear(entry: Entry, conventions: Conventions) -> Saves:
-    return Saves(reads=entry.inputs)
+    """Return the input if the matrix is trained, and the tensor that a soft cap saves.
+
+    A product in single precision casts both operands.
+    """
+    if entry.function == "float32" and not single(conventions):
+        (x,) = entry.inputs
+        matrices = [made(entry, "matrix in float32", weight.shape, SINGLE) for weight in entry.weights[:1]]
+        inputs = [] if entry.frozen else [made(entry, "input in float32", x.shape, SINGLE)]
+        return Saves(makes=(*inputs, *matrices))
+    return Saves(reads=() if entry.frozen else entry.inputs, makes=capped(entry, conventions))
+
+
+def capped(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
+    """Return the tensor that a soft cap c·tanh(x/c) saves, if there is one: the output of tanh."""
+    if not entry.capped:
+        return ()
+    return (made(entry, "tanh", entry.output.shape, SIZES[conventions["dtype"]]),)
 
 
 def softmax(entry: Entry, conventions: Conventions) -> Saves:

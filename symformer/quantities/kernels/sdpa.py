@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from ...language.errors import RuleError
 from ...ledger.facts import Entry, OperationKind
 from ..quantity import Conventions
-from .saves import SINGLE, SIZES, Saver, Saves, made, none
+from .saves import SINGLE, SIZES, Saver, Saves, made
 from .transformers_kernels import COMMON
 
 
 def scores(entry: Entry, conventions: Conventions) -> Saves:
+    """Return the queries and keys. Raises RuleError for scores that need a mask of numbers, or have a soft cap."""
+    if entry.blocks:
+        raise RuleError(
+            f"{entry.path}: images whose tokens attend to each other in both directions are not supported with "
+            "implementation=sdpa; choose implementation=eager"
+        )
+    if entry.capped:
+        raise RuleError(
+            f"{entry.path}: torch's fused attention has no soft cap on the scores; choose implementation=eager"
+        )
     return Saves(entry.inputs)
 
 
@@ -23,9 +34,16 @@ def mix(entry: Entry, conventions: Conventions) -> Saves:
     return Saves(entry.inputs[1:], True, tuple(makes))
 
 
+def softmax(entry: Entry, conventions: Conventions) -> Saves:
+    """Return nothing: the weights are never stored. Raises RuleError for a softmax with a sink."""
+    if entry.shared:
+        raise RuleError(f"{entry.path}: torch's fused attention has no sinks; choose implementation=eager")
+    return Saves()
+
+
 KERNELS: dict[OperationKind, Saver] = {
     **COMMON,
     OperationKind.SCORES: scores,
-    OperationKind.SOFTMAX: none,
+    OperationKind.SOFTMAX: softmax,
     OperationKind.MIX: mix,
 }

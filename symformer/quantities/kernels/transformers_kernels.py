@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...formulas.account import Term
 from ...language.errors import RuleError
 from ...ledger.facts import (
     ENDS,
@@ -9,13 +10,12 @@ from ...ledger.facts import (
     INTERPOLATED,
     MULTIPLYING,
     ONE,
-    ROUTING,
     SCATTERED,
-    ZERO,
     Entry,
     OperationKind,
 )
 from ..quantity import Conventions, refuse, refuse_observed, refuse_others, rows
+from .routed_experts import combine, experts, route
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 
 
@@ -29,22 +29,28 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
 
     LayerNorm: torch's kernel saves mean and 1/σ, on the CPU in the dtype of the input. RMSNorm, in Python: the input in
     float32, 1/σ in float32, and the normalized input; also the input itself if it is the one that is divided. If the
-    scale is applied before the cast back, the normalized input is float32.
+    scale is applied before the cast back, the normalized input is float32. If the stored parameter is the scale minus
+    one, the scale is a float32 tensor of its own.
     """
     if entry.function == "l2":
         one = (*entry.output.shape[:-1], ONE)
         names = ("sum of squares", "root")
         return Saves(entry.inputs, makes=tuple(made(entry, name, one, SIZES[conventions["dtype"]]) for name in names))
-    if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late"):
+    if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late", "rms_offset"):
         raise RuleError(f"{entry.path}: activation memory of the norm {entry.function!r} is not supported")
     size, one = SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
     if entry.function == "layer":
         return Saves(entry.inputs, makes=(made(entry, "mean", one, size), made(entry, "1/σ", one, size)))
+    makes: tuple[Term, ...]
     if entry.function == "layer_cast":
         makes = (made(entry, "mean", one, SINGLE), made(entry, "1/σ", one, SINGLE))
     else:
-        size = SINGLE if entry.function == "rms_late" else size
-        makes = (made(entry, "1/σ", one, SINGLE), made(entry, "normalised", entry.output.shape, size))
+        size = SINGLE if entry.function in ("rms_late", "rms_offset") else size
+        makes = (made(entry, "1/σ", one, SINGLE),)
+        if not entry.frozen:  # for the gradient of the scale
+            makes += (made(entry, "normalised", entry.output.shape, size),)
+        if entry.function == "rms_offset":
+            makes += tuple(made(entry, "scale", weight.shape, SINGLE) for weight in entry.weights)
     if single(conventions):
         return Saves(entry.inputs, makes=makes)
     reads = entry.inputs if entry.function == "rms_uncast" else ()
@@ -61,6 +67,8 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
             return Saves(entry.inputs)
         case "quick_gelu":  # a product of x with sigmoid(1.702·x)
             return Saves(entry.inputs, makes=(made(entry, "sigmoid", entry.output.shape, SIZES[conventions["dtype"]]),))
+        case "relu2":  # the square of relu(x), of which both save that
+            return Saves(makes=(made(entry, "relu", entry.output.shape, SIZES[conventions["dtype"]]),))
         case "relu" | "tanh" | "sigmoid" | "exp":
             return Saves(output=True)
         case "gelu_new":
@@ -76,11 +84,19 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def multiply(entry: Entry, conventions: Conventions) -> Saves:
-    """Return both operands, or only a table that the other is multiplied by; a product with a number saves nothing."""
+    """Return both operands, or only a table that the other is multiplied by; a product with a number saves nothing.
+
+    If 1 is added to the second operand, both operands are clamped, too, as in gpt-oss: the first one before its
+    activation.
+    """
     if len(entry.inputs) == 1:
         return Saves()
     x, y = entry.inputs
-    return Saves(reads=(y,)) if y.grad == ZERO else Saves((x, y))
+    if entry.function == "lifted":
+        size = SIZES[conventions["dtype"]]
+        names = ("clamped gate", "clamped y + 1")
+        return Saves((x, y), makes=tuple(made(entry, name, entry.output.shape, size) for name in names))
+    return Saves(partly=((x, y.grad), (y, x.grad)))
 
 
 def add(entry: Entry, conventions: Conventions) -> Saves:
@@ -91,16 +107,15 @@ def add(entry: Entry, conventions: Conventions) -> Saves:
 
 
 def join(entry: Entry, conventions: Conventions) -> Saves:
-    """Return nothing: joining sequences copies tokens. Replacing some of them saves which: a byte for each.
+    """Return nothing: joining tensors copies them. Replacing some of their tokens saves which: a byte for each.
 
-    Raises RuleError for a join along the last axis.
+    Raises RuleError for joins of windows and residual streams.
     """
     if entry.function == SCATTERED:
         return Saves(makes=(made(entry, "replaced", entry.output.shape[:2], ONE),))
-    if entry.function != "tokens":
+    if entry.function not in ("", "tokens"):
         raise RuleError(
-            f"{entry.path}: activation memory of tensors joined along the last axis, as in latent attention, is not "
-            "supported"
+            f"{entry.path}: activation memory of residual streams, and of windows of an image, is not supported"
         )
     return Saves()
 
@@ -153,9 +168,9 @@ COMMON: dict[OperationKind, Saver] = refuse_others(
         OperationKind.RECURRENCE: refuse(
             "activation memory of a recurrence, which transformers runs token by token, is not supported"
         ),
-        **rows(
-            refuse("activation memory of experts in transformers is not supported"), OperationKind.EXPERTS, *ROUTING
-        ),
+        OperationKind.ROUTE: route,
+        OperationKind.EXPERTS: experts,
+        OperationKind.COMBINE: combine,
         OperationKind.OBSERVED: refuse_observed,
     },
 )
