@@ -16,7 +16,7 @@ from ..language.symbols import N_cp, N_ep, N_tp, S
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ONE, STORING, WEIGHTLESS, Entry, Ledger, OperationKind, Weight
 from ..ledger.placement import Placement, even_sharing_conditions, replicas
-from .cache_rules import DTYPE, SIZES, check_unsharded
+from .cache_rules import DTYPE, SIZES, cacheable, check_unsharded
 from .quantity import Convention, Conventions, Countable, Quantity, counts_nothing, refuse_observed, rows
 
 # The communication of one move, forward and backward: the collective, its ranks (None for a point-to-point message),
@@ -83,10 +83,8 @@ def collective_terms(entry: Entry, conventions: Conventions) -> tuple[Term, ...]
 
 def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
     """Return the collectives of an entry's tensors, then the collectives of its weights."""
-    if conventions["step"] == "decode":
-        check_unsharded(entry, conventions)
-        if entry.output.encoded:  # an encoder has run before the first new token
-            return []
+    if conventions["step"] == "decode" and entry.output.encoded:  # an encoder has run before the first new token
+        return []
     found: list[Collective] = []
     if entry.kind is OperationKind.MOVE:
         moves = [(move, ONE) for move in FORWARD[entry.function]]
@@ -132,9 +130,13 @@ class Communication(Quantity):
     """The bytes moved between ranks."""
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """Return the bytes that every entry moves. Raises RuleError for a model with adapters."""
+        """Return the bytes that every entry moves. Raises RuleError for adapters and models that do not decode."""
         if is_adapted(ledger):
             raise RuleError("communication of a model with adapters is not supported; remove the adapters")
+        if conventions["step"] == "decode":
+            for _, entry in ledger:
+                cacheable(entry)
+                check_unsharded(entry, conventions)
         return super().account(ledger, conventions)
 
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
