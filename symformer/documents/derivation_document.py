@@ -41,7 +41,6 @@ from ..output.blocks import (
 )
 from ..output.chain import Chain
 from ..papers import paper
-from ..quantities import quantity as find_quantity
 from ..views.derivation_facts import AmountFacts, DefinitionFacts, DerivationFacts, QuantityFacts, derivation_facts
 from ..views.example_facts import LeadingFacts, PresetFacts, VariantFacts
 from ..views.formula_facts import ConditionFacts, SubjectFacts
@@ -174,7 +173,11 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
             sides = [*_side(formula.moved, formula, "bytes"), *_side(formula.work, formula, "flops")]
             checked = [*sides, Heading(1, ["The check against torch"]), *checked]
         return [*_bound(formula, value, subject), *counted], [*holds, *checked]
-    result = [*_result(formula, value, subject), *message(formula, value, found.purposes, found.params), *counted]
+    result = [
+        *_result(formula, value, subject, found.definition.basis),
+        *message(formula, value, found.purposes, found.params),
+        *counted,
+    ]
     if form == "short":
         return result, [*holds, _totals(formula, value, found.totals), Paragraph(short_check(found.check))]
     rest = parts(found.parts, formula, first) if found.parts else []
@@ -283,13 +286,12 @@ def _stated(value: str, unit: str, formula: Formula, subject: SubjectFacts) -> P
     return Paragraph(["For ", *subject_line(subject, formula), ", this is ", Strong(value), f" {unit}."])
 
 
-def _result(formula: Formula, value: int | Fraction | None, subject: SubjectFacts) -> list[Block]:
+def _result(formula: Formula, value: int | Fraction | None, subject: SubjectFacts, basis: str) -> list[Block]:
     steps = dict.fromkeys(
         (factored(formula.display_expr), tree(formula.display_expr))
     )  # a single step if nothing factors out
     blocks: list[Block] = [Equation(Chain((_label(formula),), tuple(steps)), key=True, id=formula.id)]
     if value is not None:
-        basis = find_quantity(formula.measure.name).basis_for(formula)
         unit = f"{_unit(formula)}, {basis}" if basis else _unit(formula)
         blocks.append(_stated(f"{value:,}", unit, formula, subject))
     return blocks

@@ -73,6 +73,7 @@ class DefinitionFacts:
     """The definition of a formula: the quantity it counts, and the conventions in use."""
 
     statement: str
+    basis: str  # on what its numbers rest: a layout of bytes, the convention of an engine, a bound, or ""
     conventions: tuple[ConventionFacts, ...]
     elementwise: tuple[tuple[str, Count], ...]  # the counts of elementwise operations, if they are included
     without_effect: tuple[str, ...]  # a sentence for each given size that has no effect
@@ -235,6 +236,7 @@ def _definition(question: Quantity, formula: Formula, known: Numbers) -> Definit
     """Return the definition of a quantity; the sharding of data only if there is more than one rank."""
     return DefinitionFacts(
         statement=question.statement_for(formula),
+        basis=question.basis_for(formula),
         conventions=tuple(
             ConventionFacts(name, value, question.choices[name].meanings[value])
             for name, value in question.shown_conventions(formula).items()
