@@ -193,7 +193,9 @@ REFUSALS: dict[str, tuple[str, dict[str, str]]] = {
     "engine=sglang does not support zamba2; .* with a class in SGLang 0.5.23": ("zamba2-7b", {"engine": "sglang"}),
     "dtype=q8_0 is not a format of vLLM; choose from bf16": ("llama-3-8b", {"engine": "vllm", "dtype": "q8_0"}),
     "dtype=nvfp4 is not a format of llama.cpp": ("llama-3-8b", {"engine": "llama.cpp", "dtype": "nvfp4"}),
-    "block=8 is not a page size of vLLM for this model; choose 16 or": ("llama-3-8b", {"engine": "vllm", "block": "8"}),
+    "block=8 is not a page size of vLLM for this model; choose from 16, ": (
+        "llama-3-8b", {"engine": "vllm", "block": "8"},
+    ),
     "block=16 is not a page size of llama.cpp for this model; it has no pages": (
         "llama-3-8b", {"engine": "llama.cpp", "block": "16"},
     ),
@@ -225,6 +227,7 @@ REFUSALS: dict[str, tuple[str, dict[str, str]]] = {
     "tokens=one is not supported with engine=vllm": ("llama-3-8b", {"engine": "vllm", "tokens": "one"}),
     "context=on is not supported with engine=vllm": ("llama-3-8b", {"engine": "vllm", "context": "on"}),
     "engine=vllm is not supported with pipeline=first": ("falcon-h1-7b", {"engine": "vllm", "pipeline": "first"}),
+    "engine=llama.cpp is not supported per rank": ("llama-3-8b", {"engine": "llama.cpp", "tensor": "on"}),
     "engine=vllm depends on L_ssm .* which has no value": ("nemotron-h", {"engine": "vllm"}),
     "engine=llamacpp is not supported by kv-cache; did you mean llama.cpp": ("llama-3-8b", {"engine": "llamacpp"}),
 }  # fmt: skip

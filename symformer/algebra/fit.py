@@ -51,7 +51,8 @@ class ContextFormula(Immutable):
     fixed : int
         The bytes that do not depend on the batch: the weights.
     per_sequence : int
-        The bytes of a sequence that do not depend on its length: logits, recurrent states and full windows.
+        The bytes of a sequence that do not depend on its length: logits, recurrent states and full windows, minus a
+        prefix that all sequences share.
     per_token : int
         The bytes of a token in the cache.
     block : int
@@ -105,8 +106,9 @@ class FittingFormat(Immutable):
         The bytes that remain for the cache and the logits; negative if the weights alone do not fit.
     context : int | None
         The longest context at the given batch; 0 if it does not fit, None if memory does not depend on it.
-    batch : int
-        The largest batch at the given context; 0 if a single sequence does not fit.
+    batch : int | None
+        The largest batch at the given context; 0 if a single sequence does not fit, None if memory does not depend on
+        it.
     needed : int
         The bytes at the given batch and context.
     missing : int
@@ -126,7 +128,7 @@ class FittingFormat(Immutable):
     weight_bytes: int = 0
     left: int = 0
     context: int | None = 0
-    batch: int = 0
+    batch: int | None = 0
     needed: int = 0
     missing: int = 0
     cap: str = ""
@@ -282,8 +284,8 @@ class DeviceFit(Answer):
                 *([[f"{each.tensor}"], [f"{each.pipeline}"]] if ranks else []),
                 [f"{each.weight_bytes:,}"],
                 [f"{each.left:,}"],
-                [_context(each)],
-                [f"{each.batch:,}" if each.batch else _missing(each)],
+                [_amount(each, each.context)],
+                [_amount(each, each.batch)],
             ]
             for each in self.supported
         ]
@@ -302,7 +304,9 @@ class DeviceFit(Answer):
         form = row.formula
         if form is None:
             raise AssertionError("the format has no closed form")
-        pages = f"⌊({self.usable:,} - {form.fixed:,} - {form.per_sequence:,}·B)/{form.block * form.per_token:,}⌋"
+        sign = "-" if form.per_sequence > 0 else "+"
+        sequences = f" {sign} {abs(form.per_sequence):,}·B" if form.per_sequence else ""
+        pages = f"⌊({self.usable:,} - {form.fixed:,}{sequences})/{form.block * form.per_token:,}⌋"
         equal = f"⌊{pages}/B⌋" if form.block == 1 else f"{form.block}·⌊{pages}/B⌋"
         return f"longest context with {row.weights} for B sequences: C = {equal}"
 
@@ -325,10 +329,11 @@ def _form_json(found: ContextFormula | None) -> dict[str, int] | None:
     return None if found is None else {name: getattr(found, name) for name in names}
 
 
-def _context(row: FittingFormat) -> str:
-    if row.context is None:
+def _amount(row: FittingFormat, most: int | None) -> str:
+    """Return the longest context or the largest batch of a format."""
+    if most is None:
         return "any"
-    return f"{row.context:,}" if row.context else _missing(row)
+    return f"{most:,}" if most else _missing(row)
 
 
 def _missing(row: FittingFormat) -> str:
@@ -483,20 +488,26 @@ def _fitting(
             needed[tensor, pipeline] = kinds[tensor > 1].total.of(pipeline, sizes)
         except (SizeError, RuleError) as error:
             reasons.setdefault(str(error), f"tp {tensor}, pp {pipeline}")
-            missing = model.formula("inference-memory").dependencies - model.known.keys()
+            whole = model.formula("inference-memory", **{**conventions, "weights": "bf16"})
+            missing = whole.dependencies - model.known.keys()
             if unset := sorted(str(size) for size in missing if size.name not in ("B", "C")):
-                raise SizeError(
-                    f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset"
-                ) from None
+                raise SizeError(f"{model.target} has no value for {', '.join(unset)}; set each") from None
     if needed:
         least = min(needed, key=lambda layout: needed[layout])
         tensor, pipeline = next((layout for layout, size in needed.items() if size <= room), least)
-        ranks, block = kinds[tensor > 1], int(conventions.get("block", "1"))
+        ranks, block = kinds[tensor > 1], _page(model, name, conventions)
         layout, positions = (tensor, pipeline), model.provenance.positions
         return _row(name, ranks, layout, needed[layout], room, batch, context, block, positions)
     if len(reasons) == 1:
         return FittingFormat(name, refused=next(iter(reasons)))
     return FittingFormat(name, refused="; ".join(f"{layout}: {reason}" for reason, layout in reasons.items()))
+
+
+def _page(model: Model, name: str, conventions: Mapping[str, str]) -> int:
+    """Return the tokens of a page of the cache, which an engine may choose."""
+    given = {"weights": name, **conventions}
+    page = model.formula("inference-memory", **given).conventions.get("block", "1")
+    return int(page) if page.isdigit() else 1
 
 
 def _row(
@@ -532,7 +543,7 @@ def _row(
     found = longest
     if positions and longest is not None and longest >= positions:
         longest, cap = positions - 1, cap or f"its config has {positions:,} positions (max_position_embeddings)"
-    most = _most(lambda sequences: fits(sequences, context)) or 0
+    most = _most(lambda sequences: fits(sequences, context))
     row = FittingFormat(
         name, tensor, pipeline, stored, room - stored, longest, most, needed, max(0, needed - room), cap
     )

@@ -181,29 +181,49 @@ class Layouts(Answer):
     def verdict(self) -> str:
         """The first layout that fits, or that none does."""
         if not self.count:
-            return "the model supports no layout of these devices"
+            micro = self.sizes.get("micro-batch", 1)
+            parts = f" in micro-batches of {micro}" if micro > 1 else ""
+            because = "" if self.refused else f": no degrees divide the sizes of the model and B{parts}"
+            return f"the model supports no layout on these devices{because}"
         best = self._row(0)
-        named = ", ".join(f"{name} {best[name]}" for name in DEGREES if best[name] > 1) or "a single rank"
+        named = ", ".join(f"{name} {best[name]}" for name in DEGREES if best[name] > 1) or "a single device"
         if self.fitting:
-            least = {"memory": "bytes on its fullest rank", "sent": "bytes sent", "flops": "FLOPs"}[self.by]
-            return f"{named} has the fewest {least}: {best[self.by]:,}"
-        return f"no layout fits; {named} lacks {_bytes(best['memory'] - self.usable)} per device"
+            least = {"memory": "bytes on its fullest device", "sent": "bytes sent", "flops": "FLOPs"}[self.by]
+            if len(self.devices) == 1:
+                return f"{named} has the fewest {least}: {best[self.by]:,}"
+            number = f"{best['devices']:,} device{'s' * (best['devices'] > 1)}"
+            on = "" if best["devices"] == 1 else f"; on them, {named} has the fewest {least}: {best[self.by]:,}"
+            return f"the fewest devices on which a layout fits: {number}{on}"
+        more = _bytes(best["memory"] - self.usable).partition(", ")[0]
+        return f"no layout fits; the closest, {named}, needs {more} more per device"
 
     def _lines(self) -> list[Line]:
-        numbers = (
-            f"{self.devices[0]:,} device{'s' * (self.devices[0] > 1)}"
-            if len(self.devices) == 1
-            else f"{self.devices[0]:,} to {self.devices[-1]:,} devices"
-        )
         sizes = ", ".join(f"{name} = {value:,}" for name, value in self.sizes.items())
         order = f"the fewest devices, then by {OBJECTIVES[self.by]}" if len(self.devices) > 1 else OBJECTIVES[self.by]
-        return [
-            [f"{numbers} of {self.memory:,} bytes ({_bytes(self.memory)}), {self.usable:,} usable each"],
-            [f"{self.purpose.name} with {sizes}; B counts the sequences on all devices"],
-            [", ".join(f"{name}={value}" for name, value in self.conventions.items())],
-            [f"{self.fitting:,} of {self.count:,} layouts fit; sorted by {order}"],
-            [f"bytes sent and FLOPs are those {self.purpose.step}; * marks the Pareto front of the layouts that fit"],
+        memory = f"{self.memory:,} bytes ({_bytes(self.memory)})"
+        found: list[Line] = [
+            [f"{_named_numbers(self.devices)} of {memory}, {self.usable:,} usable each"],
+            [f"{self.purpose.name} with {sizes}; B is the number of sequences on all devices together"],
         ]
+        if self.conventions:
+            found.append([", ".join(f"{name}={value}" for name, value in self.conventions.items())])
+        if not self.count:
+            return found
+        found += [
+            [f"layouts that fit: {self.fitting:,} of {self.count:,}; sorted by {order}"],
+            [
+                f"bytes sent and FLOPs are {self.purpose.step}; * marks the fitting layouts on the Pareto front "
+                "of memory, bytes sent and FLOPs"
+            ],
+        ]
+        if self.purpose is INFERENCE and any(entry.latent for _, entry in self.model.ledger):
+            found.append(
+                [
+                    "FLOPs include the keys and values of all cached tokens, which transformers recomputes from the "
+                    "latents"
+                ]
+            )
+        return found
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the devices, a table of the first layouts, and the refusals."""
@@ -239,7 +259,7 @@ class Layouts(Answer):
             line += [_runs(row["layers"])] * staged
             line += [
                 f"{row['memory']:,}",
-                f"{left:,}" if left >= 0 else f"{_bytes(-left).partition(',')[0]} short",
+                f"{left:,}" if left >= 0 else f"{_bytes(-left).partition(', ')[0]} short",
                 f"{row['sent']:,}",
                 f"{row['flops']:,}",
                 "*" if place in self.pareto else "",
@@ -333,6 +353,8 @@ def layouts(
     for name, number, most in (("micro_batch", micro_batch, 2**20), ("limit", limit, 10**5)):
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
             raise OptionError(f"{name}={number} is not supported; choose a whole number from 1 to {most:,}")
+    if micro_batch != 1 and not train:
+        raise OptionError(f"micro_batch={micro_batch} is not supported without train; decoding has no micro-batches")
     check_conventions(conventions)
     purpose = TRAINING if train else INFERENCE
     conventions = {**purpose.conventions, **conventions}
@@ -348,8 +370,10 @@ def layouts(
     model = composed_model(target).set(sizes or {})
     for size in model.known:
         if size.name in CHOSEN_SIZES:
-            raise OptionError(f"{size} is not a size of a layout: {CHOSEN_SIZES[size.name]}")
+            raise OptionError(f"{size} cannot be set for layout; {CHOSEN_SIZES[size.name]}")
     search = _Search(model, purpose, micro_batch, even, conventions, client)
+    search.check_choices()
+    search.check_lengths()
     rows, searched, refused = search.run(numbers, progress)
     rows = _sorted(rows, by, room)
     run = {**search.run_sizes, **({"micro-batch": micro_batch} if train else {})}
@@ -400,6 +424,26 @@ class _Search:
         except RuleError:  # the memory of the whole model is not supported, and the refusals say why
             return dict(self.conventions)
 
+    def check_choices(self) -> None:
+        """Raise OptionError for a ZeRO stage or a kind of recomputation that no layout has."""
+        for name, choices in (("data", self.purpose.data), ("recompute", self.purpose.recompute)):
+            value = self.conventions.get(name)
+            if value is not None and value not in choices:
+                raise OptionError(f"{name}={value} is not supported by layout; choose from {', '.join(choices)}")
+        if self.conventions.get("implementation") == "none" and self.conventions.get("recompute", "none") != "none":
+            raise OptionError(
+                f"recompute={self.conventions['recompute']} has no effect with implementation=none, which counts no "
+                "activations; remove one of the two"
+            )
+
+    def check_lengths(self) -> None:
+        """Raise SizeError if the whole model does not support the sizes of the run, such as too many positions."""
+        try:
+            (memory, *_) = self._amounts((False,) * len(DEGREES), "off", "none")
+            memory.of(1, {**self.run_sizes, "B": self.micro_batch if self.purpose == TRAINING else self.run_sizes["B"]})
+        except RuleError:  # the refusals say why
+            return
+
     def run(self, numbers: Sequence[int], progress: Told) -> tuple[dict[str, Any], int, dict[str, str]]:
         """Return the columns of the supported layouts, the number of all layouts, and the refused kinds."""
         numpy = load_numpy()
@@ -427,7 +471,7 @@ class _Search:
         }
         if self.purpose == INFERENCE:
             del joined["zero"], joined["recompute"]
-        return joined, searched, {why: ", ".join(sorted(set.intersection(*each))) for why, each in refused.items()}
+        return joined, searched, {why: _least_kinds(kinds) for why, kinds in refused.items()}
 
     def _pieces(self, tasks: Sequence[Any]) -> Iterable[dict[str, Any] | str]:
         """Return the layouts of each group, or why it is not supported; on the workers of a client if there is one."""
@@ -501,15 +545,18 @@ class _Search:
                 raise UnknownNameError(f"convention of {self.purpose.memory}", name, choices)
         wanted = (
             (self.purpose.memory, {**placed, **sharded, **again}),
-            ("communication", {**placed, **shared, "step": "training" if training else "forward"}),
+            ("communication", {**placed, **shared, "step": "training" if training else "decode"}),
             (self.purpose.flops, {**placed, **again}),
         )
+        layers = int(self.model.known.get(L, 1))
+        factor = 4 * layers * max(layers, self.run_sizes["B"])  # layers of a stage, micro-batches, and sums of these
         return tuple(
             RankAmounts(
                 self.model,
                 name,
                 {**{k: v for k, v in given.items() if k in find_quantity(name).choices}, **own},
                 numpy.maximum,
+                factor,
             )
             for name, own in wanted
         )
@@ -524,7 +571,7 @@ class _Search:
         if self.purpose == INFERENCE:
             sizes = {**degrees, **self.run_sizes, "B": replica}
             bytes_needed, holds = _fullest(memory, ranks["pp"], sizes)
-            bytes_sent, also = _fullest(sent, ranks["pp"], {**degrees, "B": replica, "S": 1})
+            bytes_sent, also = _fullest(sent, ranks["pp"], sizes)
             work, too = _fullest(flops, ranks["pp"], sizes)
             return bytes_needed, bytes_sent, work, holds & also & too & self._possible(ranks)
         micro = self.micro_batch
@@ -619,10 +666,32 @@ def _kinds_used(kinds: tuple[bool, ...]) -> set[str]:
     return {name for name, used in zip(Ranks._fields, kinds, strict=True) if used}
 
 
+def _least_kinds(groups: Sequence[set[str]]) -> str:
+    """Return the kinds of parallelism of groups of layouts, without groups that have all kinds of another one.
+
+    >>> _least_kinds([{"tp"}, {"pp"}, {"tp", "pp"}]), _least_kinds([{"tp"}, set()])
+    ('tp, or pp', '')
+    """
+    least = [each for each in groups if not any(other < each for other in groups)]
+    return ", or ".join(dict.fromkeys(" and ".join(name for name in DEGREES if name in each) for each in least))
+
+
 def _runs(sizes: Sequence[int]) -> str:
     """Return the layers of each stage: ``31, 32 × 2, 31``."""
     found = [(size, len(list(alike))) for size, alike in groupby(sizes)]
     return ", ".join(f"{size} × {count}" if count > 1 else str(size) for size, count in found)
+
+
+def _named_numbers(devices: Sequence[int]) -> str:
+    """Return numbers of devices: ``1 device``, ``8 or 16 devices`` or ``1 to 64 devices``."""
+    first, last = devices[0], devices[-1]
+    if len(devices) == 1:
+        return f"{first:,} device{'s' * (first > 1)}"
+    if last - first == len(devices) - 1:
+        return f"{first:,} to {last:,} devices"
+    if len(devices) <= 8:
+        return f"{', '.join(f'{each:,}' for each in devices[:-1])} or {last:,} devices"
+    return f"{len(devices):,} numbers of devices from {first:,} to {last:,}, each"
 
 
 def _bytes(number: int) -> str:

@@ -75,7 +75,7 @@ def command(
 
     \b
     symformer layout llama-3.1-405b --gpus 16 --memory 80GiB --set B=32 --set C=8192
-    symformer layout deepseek-v3 --gpus 8:64:8 --gpu h200-141gb --set B=64 --set C=32768 --by sent
+    symformer layout deepseek-v3 --gpus 8:64:8 --gpu h200 --set B=64 --set C=32768 --by sent
     symformer layout gpt2-large --gpus 8 --memory 16GB --train --set B=64 --set S=1024 --option implementation=megatron
     """
     from ..algebra.layouts import check_conventions, layouts

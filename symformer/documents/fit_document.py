@@ -38,7 +38,7 @@ def document(found: DeviceFit, version: str) -> Document:
     said, _ = with_references(said)
     devices = "1 device" if found.devices == 1 else f"{found.devices:,} devices"
     return Document(
-        f"{found.model.title} ({found.model.name}) on {devices} of {rounded(found.memory, 'bytes').partition(',')[0]}",
+        f"{found.model.title} ({found.model.name}) on {devices} of {rounded(found.memory, 'bytes').partition(', ')[0]}",
         f"Computed by symformer {version} from closed forms. The bytes of the weights and of the cache are exact for "
         "their formats. The longest contexts and the largest batches are upper bounds, because activations and the "
         "engine's buffers are not included.",
@@ -73,8 +73,11 @@ def _tree(found: DeviceFit, row: FittingFormat) -> Tree:
     form = row.formula
     if form is None:
         raise AssertionError("the format has no closed form")
-    sequences = Product((Number(form.per_sequence), Size(B)))
-    left = Sum((Number(found.usable), Minus(Number(form.fixed)), Minus(sequences)))
+    terms: list[Tree] = [Number(found.usable), Minus(Number(form.fixed))]
+    if form.per_sequence:
+        sequences = Product((Number(abs(form.per_sequence)), Size(B)))
+        terms.append(Minus(sequences) if form.per_sequence > 0 else sequences)
+    left = Sum(tuple(terms))
     pages = Call("floor", (FractionNode(left, Number(form.block * form.per_token)),))
     each = Call("floor", (FractionNode(pages, Size(B)),))
     return each if form.block == 1 else Product((Number(form.block), each))

@@ -11,6 +11,7 @@ from sympy import Expr, Min, ceiling
 from ..language.errors import OptionError, RuleError
 from ..language.symbols import C, S_step
 from ..ledger.facts import ATTENDING, CARRYING, Entry, Ledger, OperationKind
+from ..ledger.placement import WHOLE, Placement
 from .cache_formats import CACHE_FORMATS, ELEMENTS, paged
 
 DEFAULT = "transformers"
@@ -68,6 +69,8 @@ class Engine:
         The only tokens per page of a model with an indexer; "" if it has no such limit.
     shares : bool
         Whether sequences can share the pages of a prefix.
+    divides : bool
+        Whether it divides models among ranks as the conventions of placement do.
     step : int
         The default of S_step; 0 without default.
 
@@ -93,6 +96,7 @@ class Engine:
     packs_indexers: bool = False
     indexer_page: str = ""
     shares: bool = True
+    divides: bool = True
     step: int = 0
 
     @property
@@ -163,6 +167,10 @@ class Engine:
                 f"engine={self.name} does not support {architecture}; it supports only built-in architectures with a "
                 f"class in {self.title} {self.source}"
             )
+        if not self.divides and Placement.of(conventions) != WHOLE:
+            raise RuleError(
+                f"engine={self.name} is not supported per rank, because {self.title} divides models in another way"
+            )
         form, block = conventions[cache], conventions.get("block", "off")
         if form not in self.formats:
             raise OptionError(f"{cache}={form} is not a format of {self.title}; choose from {_listed(self.formats)}")
@@ -177,7 +185,8 @@ class Engine:
             )
         pages = (self.indexer_page,) if indexed and self.indexer_page else self.pages
         if block not in pages and any(entry.kind in ATTENDING for _, entry in ledger):
-            choices = f"choose {' or '.join(pages)}" if pages != ("off",) else "it has no pages"
+            choices = f"choose {pages[0]}" if len(pages) == 1 else f"choose from {', '.join(pages)}"
+            choices = "it has no pages" if pages == ("off",) else choices
             raise OptionError(f"block={block} is not a page size of {self.title} for this model; {choices}")
         if conventions["window"] == "rolling":
             raise OptionError(f"window=rolling is not supported by {self.title}; choose window=reserved")
@@ -358,6 +367,7 @@ _ENGINES: tuple[Engine, ...] = (
         wider=_names("mimo-v2-flash"),
         stores_encoders=False,
         shares=False,
+        divides=False,
         step=512,
     ),
     Engine(
