@@ -12,7 +12,7 @@ from ..formulas.account import Line, Term
 from ..formulas.formula import Formula, SizeSource
 from ..language.errors import RuleError
 from ..language.notation.text import text
-from ..language.sizes import AtMost, Condition, Divides
+from ..language.sizes import AtMost, Condition, Divides, Relations
 from ..language.symbols import B, C, C_pre, S, S_step, W
 from ..ledger.facts import (
     ATTENDING,
@@ -566,6 +566,11 @@ class Cached(Quantity):
         if plan.has_states and conventions.get("prefix") == "shared":
             raise RuleError("prefix=shared is not supported with engine=vllm for a model with recurrent states")
         return plan
+
+    def totals_of(self, ledger: Ledger, conventions: Conventions) -> Relations:
+        """Return the sizes that the terms name: the tokens of a page of an engine that enlarges its pages."""
+        plan = self._plan(ledger, conventions)
+        return {**super().totals_of(ledger, conventions), **(plan.totals if plan is not None else {})}
 
     def default_sizes(self, part: Countable, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the tokens of a step, if layers with a window depend on them and the engine has a default."""

@@ -11,7 +11,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Condition, Divides
-from ..language.symbols import LETTERS, B, C
+from ..language.symbols import LETTERS, B, C, S_page
 from ..ledger.facts import ATTENDING, CARRYING, Entry, Ledger, OperationKind
 
 LATENT_UNIT = 128  # the tokens of a page of latents are a multiple of this in a model with recurrent states
@@ -76,6 +76,7 @@ class PagePlan:
     ) -> None:
         self.numbers = numbers
         self.conditions: list[Condition] = []
+        self.totals: dict[Symbol, Expr] = {}  # the tokens of a page, if they follow from the bytes of a state
         layers = _layers(ledger, lambda entry: terms_of(entry, block), reserved)
         kinds = {each.kind for each in layers}
         self.mixed, self.has_states = len(kinds) > 1, "state" in kinds
@@ -103,13 +104,14 @@ class PagePlan:
         unit = max(block, LATENT_UNIT) if any(entry.latent for each in attending for entry in each.entries) else block
         token = self._same("tokens", [cancel(self._bytes(each) / (B * C)) for each in attending])
         state = self._same("states", [cancel(self._bytes(each) / B) for each in states])
-        tokens = unit * ceiling(state / (unit * token))
+        self.totals[S_page] = unit * ceiling(state / (unit * token))
+        tokens = S_page
         for each in attending:
             for entry in each.entries:
                 self.terms[id(entry)] = tuple(_enlarged(term, tokens) for term in self.terms[id(entry)])
         for each in states:
             last = each.entries[-1]
-            padding = Term(f"{last.path} (page padding)", (B, tokens * token - state), purpose="cache")
+            padding = Term(f"{last.path} (page padding)", (B, tokens * token - state), purpose="recurrent state")
             self.terms[id(last)] = (*self.terms[id(last)], padding)
 
     def _enlarge_pages(self, layers: list[_Layers], terms_of: Callable[[Entry, int], tuple[Term, ...]]) -> None:

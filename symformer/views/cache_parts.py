@@ -143,7 +143,7 @@ def _value(expr: Expr, known: Numbers) -> int | None:
 
 def cache_blocks(model: Model, formula: Formula) -> list[BriefBlock]:
     """Return a table of the parts of a cache for each range of lengths."""
-    known = model.known
+    known = formula.with_totals(model.known)
     found: list[BriefBlock] = []
     for each in cache_ranges(formula):
         if each.limits:
@@ -183,7 +183,7 @@ def _table(each: CacheRange, known: Numbers) -> Table:
 
 def cache_json(model: Model, formula: Formula) -> dict[str, Any]:
     """Return the parts of a cache as JSON; nothing for other quantities."""
-    known, ranges = model.known, cache_ranges(formula)
+    known, ranges = formula.with_totals(model.known), cache_ranges(formula)
     if not ranges:
         return {}
     return {
