@@ -209,6 +209,9 @@ class Layouts(Answer):
             found.append([", ".join(f"{name}={value}" for name, value in self.conventions.items())])
         if not self.count:
             return found
+        used = [name for name in DEGREES if any(self.rows[name] > 1)]
+        if used:
+            found.append([", ".join(f"{name}: {letter(DEGREES[name]).meaning}" for name in used)])
         found += [
             [f"layouts that fit: {self.fitting:,} of {self.count:,}; sorted by {order}"],
             [
@@ -216,7 +219,7 @@ class Layouts(Answer):
                 "of memory, bytes sent and FLOPs"
             ],
         ]
-        if self.purpose is INFERENCE and any(entry.latent for _, entry in self.model.ledger):
+        if self.purpose == INFERENCE and any(entry.latent for _, entry in self.model.ledger):
             found.append(
                 [
                     "FLOPs include the keys and values of all cached tokens, which transformers recomputes from the "
@@ -368,7 +371,9 @@ def layouts(
             "1:64"
         ) from None
     model = composed_model(target).set(sizes or {})
-    for size in model.known:
+    for size, value in model.known.items():
+        if size.name in ("C", "S") and size.name not in purpose.sizes:
+            raise OptionError(f"{size}={value} has no effect on {purpose.name}; remove it" + " or --train" * train)
         if size.name in CHOSEN_SIZES:
             raise OptionError(f"{size} cannot be set for layout; {CHOSEN_SIZES[size.name]}")
     search = _Search(model, purpose, micro_batch, even, conventions, client)
@@ -677,9 +682,9 @@ def _least_kinds(groups: Sequence[set[str]]) -> str:
 
 
 def _runs(sizes: Sequence[int]) -> str:
-    """Return the layers of each stage: ``31, 32 × 2, 31``."""
+    """Return the layers of each stage: ``31, 2 × 32, 31``."""
     found = [(size, len(list(alike))) for size, alike in groupby(sizes)]
-    return ", ".join(f"{size} × {count}" if count > 1 else str(size) for size, count in found)
+    return ", ".join(f"{count} × {size}" if count > 1 else str(size) for size, count in found)
 
 
 def _named_numbers(devices: Sequence[int]) -> str:

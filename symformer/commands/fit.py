@@ -91,6 +91,10 @@ def command(
             raise click.UsageError("--json and -o with a document cannot be combined; remove one of the two")
         check_output(output, "a document", FORMATS)
     else:
+        if output is not None and Path(output).suffix.lower() not in (".svg", ".pdf", ".png"):
+            raise click.UsageError(
+                f"{output} is not a plot or a document; write FILE.svg, .pdf or .png, or FILE.html, .md, .tex or .typ"
+            )
         plot_output.check(output, as_json)
     if memory is not None and gpu is not None:
         raise click.UsageError("--memory and --gpu cannot be combined; remove one of the two")
