@@ -136,7 +136,7 @@ def test_latents_in_blocks_and_pages() -> None:
     for target, dtype, because in (
         ("deepseek-r1", "nvfp4", "not supported for latents"),
         ("deepseek-r1", "int8-head", "not supported for latents"),
-        ("llama-3-8b", "fp8-ds-mla", "is a format of latents"),
+        ("llama-3-8b", "fp8-ds-mla", "is a format for latents"),
     ):
         with pytest.raises(RuleError, match=because):
             sf.model(target).formula("kv-cache", dtype=dtype)
