@@ -228,7 +228,6 @@ def test_unsupported_quantities_of_a_scan_are_refused() -> None:
             with pytest.raises(SymformerError, match=said):
                 architecture(name).formula(quantity, **conventions)
     for quantity, conventions, said in (
-        ("activations", {}, "activation memory of a scan, which transformers runs token by token, is not supported"),
         ("traffic", {}, "of its state depend on the kernel"),
         ("flops", {"count": "all"}, "count=all does not support the elementwise work of a scan"),
         ("params", {"tensor": "on"}, "a scan is not supported with tensor=on"),

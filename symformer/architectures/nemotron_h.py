@@ -35,6 +35,7 @@ from .base_architecture import (
     SpelledLayers,
     WitnessSpec,
     option,
+    unknown,
     usual,
 )
 from .bases.decoder import Decoder, HubDecoder
@@ -83,6 +84,7 @@ class NemotronH(Decoder):
     witness = WitnessSpec(
         "NemotronH",
         arguments={"pad_token_id": None},  # otherwise it must be a token
+        activation_refusal=unknown("its norms, which cast their scales,"),
     )
     variants = ({}, {"mixer_bias": True, "convolution_bias": False}, {"head": "none"})
 

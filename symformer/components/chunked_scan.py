@@ -63,9 +63,11 @@ class ChunkedScan(Component):
         stored = ops.parameter("", dt_bias=(A_ssm,), A_log=(A_ssm,), D=(A_ssm,))
         write, read = (ops.heads(each, G_ssm, N_state) for each in (write, read))
         y = ops.merge(ops.scan("scan", ops.heads(x, A_ssm, D_ssm), step, write, read, stored, C_chunk))
+        norm_last = self.normalized and not self.norm_first
         if self.normalized and self.norm_first:
-            y = ops.norm("norm", y, "rms_groups", bias=False)
-        y = ops.multiply("gated", y, ops.activation("gate", gate, "silu"))
-        if self.normalized and not self.norm_first:
-            y = ops.norm("norm", y, "rms_groups", bias=False)
+            y = ops.norm("norm", y, "rms_groups", bias=False, groups=G_ssm, float32=True)
+        gate = ops.activation("gate", gate, "silu", float32=self.normalized)
+        y = ops.multiply("gated", y, gate, float32=norm_last)
+        if norm_last:
+            y = ops.norm("norm", y, "rms_groups", bias=False, groups=G_ssm)
         return ops.linear("out_proj", y, width, bias=self.bias)

@@ -27,6 +27,7 @@ class ResidualBlock(Component):
     constraints = SelfAttention.constraints
 
     parts: Mapping[str, Component]  # in execution order, by their names in torch
+    float32: bool = False  # whether the residual stream is float32, even in half precision
 
     @property
     @abstractmethod
@@ -40,7 +41,7 @@ class ResidualBlock(Component):
             for name, part in branch:
                 y = ops.call(name, part, *inputs_for(part, y, context))
             sublayer, _ = branch[self.branch.index("sublayer")]
-            x = ops.add(f"{sublayer}_residual".lstrip("_"), x, self.ended(ops, sublayer, y))
+            x = ops.add(f"{sublayer}_residual".lstrip("_"), x, self.ended(ops, sublayer, y), float32=self.float32)
         return x
 
     def ended(self, ops: Operations, sublayer: str, y: Tensor) -> Tensor:

@@ -245,6 +245,9 @@ class Entry:
     detached: bool = False  # whether it runs without gradients, although its weights may be trained separately
     # Scan or delta rule: the number of tokens processed at once by matrix products; None: one.
     chunk: Expr | None = None
+    groups: Expr = ONE  # norm: the number of groups of a row that are normalized separately
+    # Norm, activation, product or sum: whether the class keeps its result in float32, even in half precision.
+    float32: bool = False
     causal: bool = False  # convolution: whether it reads earlier positions only, so they can be cached
     latent: tuple[Tensor, ...] = ()  # attention: the latents from which the keys and values can be recomputed
     # Table of positions: the number of rows before the first token's row. Earlier layer: the number of layers after it.

@@ -417,35 +417,47 @@ class Operations:
         each: Shape = (),
         module: bool = True,
         shared: Mapping[str, Weight] = _OWN,
+        groups: Expr = ONE,
+        float32: bool = False,
     ) -> Tensor:
         """x[…, E] -> y[…, E]: normalized over the last axis, with an optional scale ``[E]`` and bias ``[E]``.
 
         ``each`` adds leading axes to scale and bias, such as one for the heads. Weights given as ``shared`` are stored
-        elsewhere.
+        elsewhere. Each of ``groups`` parts of a row is normalized separately. With ``float32`` the class keeps the
+        result in float32.
         """
         wanted = {part: (*each, x.width) for part, has in (("weight", scale), ("bias", bias)) if has}
         facts: dict[str, Any] = {"function": function, "module": module, "shared": tuple(shared.values())}
         facts["weights"] = self._weights_of(name, wanted, shared)
+        facts |= {"groups": groups, "float32": float32}
         return self._write(OperationKind.NORM, name, (x,), x.shape, **facts)
 
     # -- operations without weights ------------------------------------------------------------------------------
 
     def activation(
-        self, name: str, x: Tensor, function: str, *, module: bool = True, stored: Mapping[str, Weight] = _OWN
+        self,
+        name: str,
+        x: Tensor,
+        function: str,
+        *,
+        module: bool = True,
+        stored: Mapping[str, Weight] = _OWN,
+        float32: bool = False,
     ) -> Tensor:
-        """Apply an elementwise function by its usual name (gelu, silu, tanh), with ``stored`` as its parameters."""
-        shared = tuple(stored.values())
-        return self._write(
-            OperationKind.ACTIVATION, name, (x,), x.shape, function=function, module=module, shared=shared
-        )
+        """Apply an elementwise function by its usual name (gelu, silu, tanh), with ``stored`` as its parameters.
+
+        With ``float32`` the class casts its input to float32.
+        """
+        facts = {"function": function, "module": module, "shared": tuple(stored.values()), "float32": float32}
+        return self._write(OperationKind.ACTIVATION, name, (x,), x.shape, **facts)
 
     def dropout(self, name: str, x: Tensor) -> Tensor:
         """Apply dropout: no weights, the same shape."""
         return self._write(OperationKind.DROPOUT, name, (x,), x.shape, module=True)
 
-    def add(self, name: str, x: Tensor, y: Tensor) -> Tensor:
-        """Return x + y, broadcast along axes of 1."""
-        return self._write(OperationKind.ADD, name, (x, y), self._broadcast(name, x, y))
+    def add(self, name: str, x: Tensor, y: Tensor, *, float32: bool = False) -> Tensor:
+        """Return x + y, broadcast along axes of 1. With ``float32`` the class keeps the result in float32."""
+        return self._write(OperationKind.ADD, name, (x, y), self._broadcast(name, x, y), float32=float32)
 
     def subtract(self, name: str, x: Tensor, y: Tensor) -> Tensor:
         """Return x - y, broadcast along axes of 1."""
@@ -457,12 +469,22 @@ class Operations:
         shape = self._broadcast(name, x, share)
         return self._write(OperationKind.ADD, name, (x, y, share), shape, function=INTERPOLATED)
 
-    def multiply(self, name: str, x: Tensor, y: Tensor, function: Literal["", "lifted", "rescaled"] = "") -> Tensor:
+    def multiply(
+        self,
+        name: str,
+        x: Tensor,
+        y: Tensor,
+        function: Literal["", "lifted", "rescaled"] = "",
+        *,
+        float32: bool = False,
+    ) -> Tensor:
         """Return x · y elementwise, broadcast along axes of 1; or x · (1 + y) with function="lifted".
 
-        With function="rescaled", y is divided by the norms of the rows of the matrix that computes x.
+        With function="rescaled", y is divided by the norms of the rows of the matrix that computes x. With ``float32``
+        the class keeps the result in float32.
         """
-        return self._write(OperationKind.MULTIPLY, name, (x, y), self._broadcast(name, x, y), function=function)
+        facts = {"function": function, "float32": float32}
+        return self._write(OperationKind.MULTIPLY, name, (x, y), self._broadcast(name, x, y), **facts)
 
     def scale(self, name: str, x: Tensor, function: Factor = "", *, logits: bool = False) -> Tensor:
         """Multiply x by a constant, by sqrt(width) or by 1 / sqrt(width), without weights or saved tensors."""

@@ -42,6 +42,7 @@ from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
 from .kernels.routed_experts import aligned, weight_size
 from .kernels.saves import LONG, SINGLE, SIZES, made
+from .kernels.scans import stored_output
 from .layer_kind_merge import merge_terms
 from .quantity import Convention, Conventions, Countable
 
@@ -152,6 +153,8 @@ def element_size(entry: Entry, conventions: Conventions) -> Expr:
     """Return the bytes per element of the output of an entry."""
     if entry.kind is OperationKind.ROUTE:
         return weight_size(entry, conventions)
+    if entry.kind is OperationKind.SCAN or entry.float32:
+        return SINGLE
     if entry.function in ("rotary_single", REPEATED_SINGLE_ROTARY, COMPLEX_ROTARY):
         return SINGLE
     size = SIZES[conventions["dtype"]]
@@ -269,6 +272,8 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
             shape = entry.output.shape
             if entry.kind is OperationKind.SOFTMAX and entry.shared:  # a view without the column of the sinks
                 shape = (*shape[:-1], shape[-1] + 1)
+            if entry.kind is OperationKind.SCAN:
+                shape = stored_output(entry)
             if entry.function == COMPLEX_ROTARY:  # one tensor, with 8 bytes for each pair of elements
                 shape = shape[1:]
             factors = (*shape, each, *((share,) if share != 1 else ()))
@@ -413,6 +418,12 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
                 f"{entry.path}: bidirectional attention with a window is not supported with "
                 f"recompute={conventions['recompute']}; choose recompute=none"
             )
+    by_token = [entry for _, entry in ledger if entry.kind is OperationKind.SCAN and entry.chunk is None]
+    if by_token and any(entry.kind is OperationKind.SCORES for _, entry in ledger):
+        raise RuleError(
+            f"{by_token[0].path}: the position indices that layers with and without a scan token by token save are not "
+            f"known with recompute={conventions['recompute']}; choose recompute=none"
+        )
     masked = [(count, entry) for count, entry in ledger if entry.kind is OperationKind.SCORES and entry.mask != "none"]
     masks = {(entry.mask, entry.window, entry.chunked): (count, entry) for count, entry in reversed(masked)}
     for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
@@ -514,6 +525,10 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
     scores = [entry for _, entry in ledger if entry.kind is OperationKind.SCORES]
     grouped = {k.shape[1:4:2] for q, k in (entry.inputs for entry in scores) if q.shape[1] != k.shape[1]}
     found: list[Condition] = [*aligned(ledger, conventions)]
+    scanned = {entry.inputs[0].shape[1] for _, entry in ledger if entry.kind is OperationKind.SCAN}
+    for size in [S, *sorted(scanned, key=str)] if scanned else []:
+        if isinstance(size, Symbol):
+            found.append(Excludes((size,), "in that case torch saves views of the inputs of a scan instead of copies"))
     if any(entry.function == REST for _, entry in ledger if entry.kind is OperationKind.SELECT):
         viewed = "in that case torch saves a view of the features of the image instead of a copy"
         found += [Differs(Z, Z_patch, viewed), Excludes((B_vis,), viewed)]

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from sympy import Symbol, ceiling
 
-from ...components import Component, PreNormBlock
+from ...components import Component, PreNormBlock, RMSNorm
 from ...configs.config_fields import BoolField, Field, Function, MultipleField
 from ...configs.field_mapping import Fields
 from ...language.symbols import A_ssm, C_chunk, D_ssm, E, G_ssm, K_conv, N_state
@@ -39,9 +39,9 @@ class Recurrent(HubDecoder):
     variants: ClassVar[Variants] = ({}, {"tied": False}, {"bias": True}, {"convolution_bias": False}, {"head": "none"})
     config = Fields(
         inert=(
-            # weight initialization; the precision of a sum; the kernel of the scan
+            # weight initialization; the kernel of the scan
             *("time_step_scale", "time_step_min", "time_step_max", "time_step_init_scheme", "time_step_floor"),
-            *("rescale_prenorm_residual", "residual_in_fp32", "use_mambapy", "use_associative_scan"),
+            *("rescale_prenorm_residual", "use_mambapy", "use_associative_scan"),
             *("fused_add_norm", "rms_norm", "ssm_cfg", "pad_vocab_size_multiple"),  # not read by any built-in class
         )
     )
@@ -50,6 +50,7 @@ class Recurrent(HubDecoder):
     bias: bool = option(BoolField("use_bias", False))
     convolution_bias: bool = option(BoolField("use_conv_bias", True))
     activation: Activation = option(Function("hidden_act", "silu"))
+    residual_in_float32: bool = option(BoolField("residual_in_fp32", True))
 
     @property
     @abstractmethod
@@ -57,5 +58,10 @@ class Recurrent(HubDecoder):
         """Return the mixer of a layer."""
 
     @property
+    def final_norm(self) -> Component:
+        """Return the last norm. If the sum of the residuals is float32, so is what the norm multiplies by its scale."""
+        return RMSNorm(late=self.residual_in_float32)
+
+    @property
     def layer(self) -> Component:
-        return PreNormBlock(parts={"norm": self.norm, "mixer": self.mixer})
+        return PreNormBlock(parts={"norm": self.norm, "mixer": self.mixer}, float32=self.residual_in_float32)

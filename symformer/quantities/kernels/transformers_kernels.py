@@ -17,6 +17,7 @@ from ...ledger.facts import (
 from ..quantity import Conventions, refuse, refuse_observed, refuse_others, rows
 from .routed_experts import combine, experts, route
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
+from .scans import scan
 
 
 def convolution(entry: Entry, conventions: Conventions) -> Saves:
@@ -36,22 +37,22 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
         one = (*entry.output.shape[:-1], ONE)
         names = ("sum of squares", "root")
         return Saves(entry.inputs, makes=tuple(made(entry, name, one, SIZES[conventions["dtype"]]) for name in names))
-    if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late", "rms_offset"):
+    if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late", "rms_offset", "rms_groups"):
         raise RuleError(f"{entry.path}: activation memory of the norm {entry.function!r} is not supported")
-    size, one = SIZES[conventions["dtype"]], (*entry.output.shape[:-1], ONE)
+    size, one = SIZES[conventions["dtype"]], (*entry.output.shape[:-1], entry.groups)
     if entry.function == "layer":
         return Saves(entry.inputs, makes=(made(entry, "mean", one, size), made(entry, "1/σ", one, size)))
     makes: tuple[Term, ...]
     if entry.function == "layer_cast":
         makes = (made(entry, "mean", one, SINGLE), made(entry, "1/σ", one, SINGLE))
     else:
-        size = SINGLE if entry.function in ("rms_late", "rms_offset") else size
+        size = SINGLE if entry.function in ("rms_late", "rms_offset", "rms_groups") or entry.float32 else size
         makes = (made(entry, "1/σ", one, SINGLE),)
-        if not entry.frozen:  # for the gradient of the scale
+        if (entry.weights or entry.shared) and not entry.frozen:  # for the gradient of the scale
             makes += (made(entry, "normalised", entry.output.shape, size),)
         if entry.function == "rms_offset":
             makes += tuple(made(entry, "scale", weight.shape, SINGLE) for weight in entry.weights)
-    if single(conventions):
+    if single(conventions) or entry.function == "rms_groups":  # whose input is float32
         return Saves(entry.inputs, makes=makes)
     reads = entry.inputs if entry.function == "rms_uncast" else ()
     return Saves(reads, makes=(made(entry, "input in float32", entry.output.shape, SINGLE), *makes))
@@ -62,6 +63,10 @@ def activation(entry: Entry, conventions: Conventions) -> Saves:
 
     It computes 0.5·x·(1 + tanh(c·(x + 0.044715·x³))).
     """
+    if entry.float32 and not single(conventions):
+        if entry.function != "silu":
+            raise RuleError(f"{entry.path}: activation memory of {entry.function!r} in float32 is not supported")
+        return Saves(makes=(made(entry, "input in float32", entry.output.shape, SINGLE),))
     match entry.function:
         case "gelu" | "gelu_pytorch_tanh" | "silu":
             return Saves(entry.inputs)
@@ -159,9 +164,7 @@ COMMON: dict[OperationKind, Saver] = refuse_others(
         OperationKind.CHOOSE: refuse("activation memory of the choice of keys is not supported"),
         OperationKind.COMPRESS: refuse("activation memory of compressed tokens is not supported"),
         OperationKind.JOIN: join,
-        OperationKind.SCAN: refuse(
-            "activation memory of a scan, which transformers runs token by token, is not supported"
-        ),
+        OperationKind.SCAN: scan,
         OperationKind.DELTA_RULE: refuse(
             "activation memory of a delta rule, which transformers runs chunk by chunk, is not supported"
         ),
