@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from math import prod
+from typing import Any
 
 import pytest
 import torch
@@ -12,8 +13,10 @@ from sympy import Integer
 from symformer import SymformerError, architecture
 from symformer.architectures import from_config, names
 from symformer.architectures.base_architecture import Architecture
+from symformer.formulas.formula import Formula
 from symformer.language.symbols import SYMBOLS, A, B, E, H, L, S, W
 from symformer.ledger.facts import OperationKind
+from symformer.models.model import Model
 from symformer.quantities import quantity
 from symformer.witness.dispatch_recorders import record_saved
 from symformer.witness.model_calls import unpadded
@@ -338,40 +341,85 @@ def test_classes_without_fused_attention_are_refused() -> None:
             assert component.accepts_sdpa == witness_class(component)._supports_sdpa, name
 
 
+LOSS_SIZES = {
+    **OFFSET,
+    **{"P": 30, "X": 9, "K": 4, "M": 16, "L": 4, "C_win": 9, "L_dense": 1, "L_moe": 2, "X_shared": 1},
+    **{"R_q": 22, "R_kv": 18, "D_nope": 12, "D_rope": 6, "D_v": 26},
+}
+
+
+def trained_model(model: Model, dtype: str) -> tuple[Any, torch.Tensor]:
+    """Return torch's model at these sizes without dropout, and its tokens."""
+    assert isinstance(model.component, Architecture)
+    numbers = {SYMBOLS[name]: number for name, number in LOSS_SIZES.items()}
+    with silence():
+        torchs = build(model.component, numbers, "cpu").to({"fp32": torch.float32, "bf16": torch.bfloat16}[dtype])
+    for module in torchs.train().modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    torchs.config._attn_implementation, torchs.config._experts_implementation = "eager", "batched_mm"
+    return torchs, torch.zeros(LOSS_SIZES["B"], LOSS_SIZES["S"], dtype=torch.long)
+
+
+def at_loss_sizes(model: Model, formula: Formula) -> int:
+    """Return the value of a formula at these sizes."""
+    formula = formula.partial(H="H") if model.target == "gpt2" else formula
+    named = {str(size) for size in formula.dependencies} - {str(size) for size in model.component.totals}
+    return formula.value({name: number for name, number in LOSS_SIZES.items() if name in named})
+
+
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 @pytest.mark.parametrize("target", ["llama", "gpt2", "gemma2", "qwen3-moe", "deepseek-v3"])
 def test_loss_of_causal_models_matches_saved_bytes(target: str, dtype: str) -> None:
     """The loss computes log-probabilities in float32 for every dtype of the model."""
     model = architecture(target)
-    assert isinstance(model.component, Architecture)
-    sizes = {**OFFSET, "P": 30, "X": 9, "K": 4, "M": 16, "L": 4, "C_win": 9, "L_dense": 1, "L_moe": 2, "X_shared": 1}
-    sizes |= {"R_q": 22, "R_kv": 18, "D_nope": 12, "D_rope": 6, "D_v": 26}
-    numbers = {SYMBOLS[name]: number for name, number in sizes.items()}
-    with silence(), unpadded():
-        torchs = build(model.component, numbers, "cpu").to({"fp32": torch.float32, "bf16": torch.bfloat16}[dtype])
-        for module in torchs.train().modules():
-            if isinstance(module, torch.nn.Dropout):
-                module.p = 0.0
-        torchs.config._attn_implementation, torchs.config._experts_implementation = "eager", "batched_mm"
-        tokens = torch.zeros(sizes["B"], sizes["S"], dtype=torch.long)
-        with record_saved(torchs) as seen:
-            output = torchs(tokens, labels=tokens.clone(), use_cache=False)
-            seen.settle()
+    torchs, tokens = trained_model(model, dtype)
+    with silence(), unpadded(), record_saved(torchs) as seen:
+        output = torchs(tokens, labels=tokens.clone(), use_cache=False)
+        seen.settle()
     assert output.loss is not None
     theirs = sum(times * prod(factors) for times, *factors in seen.tally.rows.values())
     chosen = {"moe": "batched"} if "X" in map(str, model.formula("activations").dependencies) else {}
     formula = model.formula("activations", dtype=dtype, loss="cross-entropy", **chosen)
-    formula = formula.partial(H="H") if target == "gpt2" else formula
-    named = {str(size) for size in formula.dependencies} - {str(size) for size in model.component.totals}
-    assert formula.value({name: number for name, number in sizes.items() if name in named}) == theirs
+    assert at_loss_sizes(model, formula) == theirs
     memory = model.formula("train-memory", loss="cross-entropy", **chosen)
     assert "the loss" not in quantity("train-memory").statement_for(memory)
 
 
+@pytest.mark.parametrize(("target", "dtype"), [("llama", "bf16"), ("gpt2", "fp32"), ("phi", "bf16")])
+def test_chunked_loss_matches_saved_bytes_and_gradients(target: str, dtype: str) -> None:
+    """Torch saves no tensor for its linear_cross_entropy, whose node of the graph keeps three gradients instead.
+
+    The head of GPT-2 is the embedding, and that of Phi has a bias.
+    """
+    model = architecture(target)
+    torchs, tokens = trained_model(model, dtype)
+    with silence(), unpadded(), record_saved(torchs) as seen:
+        hidden = torchs.base_model(tokens, use_cache=False).last_hidden_state
+        loss = torch.nn.functional.linear_cross_entropy(
+            hidden.flatten(0, 1),
+            torchs.lm_head.weight,
+            tokens.flatten(),
+            linear_bias=torchs.lm_head.bias,
+            options=torch.nn.LinearCrossEntropyOptions(),
+        )
+        seen.settle()
+    gradients = [each for name in ("_gi", "_gw", "_gb") if (each := getattr(loss.grad_fn, name)) is not None]
+    assert len(gradients) == (3 if target == "phi" else 2)
+    theirs = sum(times * prod(factors) for times, *factors in seen.tally.rows.values())
+    theirs += sum(each.numel() * each.element_size() for each in gradients)
+    formula = model.formula("activations", dtype=dtype, loss="linear-cross-entropy")
+    assert at_loss_sizes(model, formula) == theirs
+
+
 def test_loss_of_other_models_is_refused() -> None:
-    for target in ("bert", "t5", "llava"):
-        with pytest.raises(SymformerError, match="loss=cross-entropy is supported only for causal language models"):
-            architecture(target).formula("activations", loss="cross-entropy")
+    for loss in ("cross-entropy", "linear-cross-entropy"):
+        for target in ("bert", "t5", "llava"):
+            with pytest.raises(SymformerError, match=f"^loss={loss} is supported only for causal language models"):
+                architecture(target).formula("activations", loss=loss)
+    for target in ("gemma2", "granite"):  # capped and scaled logits
+        with pytest.raises(SymformerError, match="changes the logits after it; choose loss=cross-entropy"):
+            architecture(target).formula("activations", loss="linear-cross-entropy")
 
 
 @pytest.mark.parametrize(

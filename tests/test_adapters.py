@@ -22,6 +22,7 @@ from symformer.language.sizes import evaluate
 from symformer.language.symbols import L_local, symbol
 from symformer.ledger.adapters import Adapter
 from symformer.models.model import Model
+from symformer.quantities import quantities
 from symformer.witness.dispatch_recorders import record_saved
 from symformer.witness.model_calls import unpadded
 from symformer.witness.torch_counts import recomputing
@@ -234,6 +235,22 @@ def test_lora_saves_what_autograd_saves_in_peft(
     assert value(model, "activations", moe="batched", **way) == theirs > 0
 
 
+def test_chunked_loss_of_a_frozen_head_keeps_one_gradient(tmp_path: Path) -> None:
+    model = ours(LLAMA, tmp_path, lora="q_proj,v_proj")
+    updated = adapted_by_peft(LLAMA, target_modules=["q_proj", "v_proj"])
+    inner = updated.train().base_model.model
+    tokens = torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)
+    with unpadded(), record_saved(updated) as seen:
+        hidden = inner.model(tokens, use_cache=False).last_hidden_state.flatten(0, 1)
+        options = nn.LinearCrossEntropyOptions()
+        loss = nn.functional.linear_cross_entropy(hidden, inner.lm_head.weight, tokens.flatten(), options=options)
+        seen.settle()
+    assert loss.grad_fn._gw is None
+    theirs = sum(times * prod(factors) for times, *factors in seen.tally.rows.values())
+    kept = theirs + loss.grad_fn._gi.numel() * loss.grad_fn._gi.element_size()
+    assert value(model, "activations", loss="linear-cross-entropy") == kept
+
+
 def _by_name(model: Model) -> dict[str, tuple[int, ...]]:
     """Return the shapes of the trained weights, A [R, in] and B [out, R], by peft's names without its wrappers."""
     before = {"gpt2": "transformer.", "bert": "bert."}.get(model.id, "")
@@ -293,9 +310,59 @@ def test_frozen_weights_have_no_gradient_and_no_optimizer_state(recipe: str, tmp
     assert memory == weight * total + more * trained + steps
 
 
+QWEN = {
+    **{"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "vocab_size": 29, "hidden_size": 24},
+    **{"num_hidden_layers": 3, "intermediate_size": 7, "moe_intermediate_size": 11, "num_attention_heads": 6},
+    **{"num_key_value_heads": 2, "head_dim": 10, "num_experts": 9, "num_experts_per_tok": 4, "attention_dropout": 0.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("config", "targets"),
+    [(LLAMA, ("q_proj", "down_proj")), (GPT2, ("c_attn", "c_fc")), (QWEN, ("k_proj", "o_proj"))],
+    ids=["llama", "gpt2", "qwen3-moe"],
+)
+def test_dora_matches_peft(config: dict[str, Any], targets: tuple[str, ...], tmp_path: Path) -> None:
+    """DoRA adds a magnitude of each output feature to the two matrices of LoRA."""
+    model = ours(config, tmp_path, dora=",".join(targets))
+    updated = adapted_by_peft(config, target_modules=list(targets), fan_in_fan_out=config is GPT2, use_dora=True)
+    trained = [each for each in updated.parameters() if each.requires_grad]
+    assert _by_name(model) == {
+        name.rpartition("model.")[2].replace(".default", ""): tuple(each.shape)
+        for name, each in updated.named_parameters()
+        if each.requires_grad
+    }
+    assert value(model, "trainable-params") == sum(each.numel() for each in trained)
+    assert value(model, "params") == sum(each.numel() for each in updated.parameters())
+    optimizer = torch.optim.Adam(trained)
+    updated(torch.zeros(RUN["B"], RUN["S"], dtype=torch.long)).logits.sum().backward()
+    optimizer.step()
+    gradients = [each.grad for each in updated.parameters() if each.grad is not None]
+    state = [each for of in optimizer.state.values() for each in of.values()]
+    memory = sum(each.numel() * each.element_size() for each in (*updated.parameters(), *gradients, *state))
+    assert value(model, "train-memory", implementation="none") == memory
+
+
+def test_dora_is_refused_where_operations_are_counted() -> None:
+    model = architecture("llama-7b", dora="q_proj")
+    for quantity in quantities():
+        if quantity in ("params", "active-params", "trainable-params", "weight-memory", "pipeline-bubble"):
+            model.formula(quantity)
+            continue
+        with pytest.raises(SymformerError, match="of a model with DoRA is not supported; choose params, active-params"):
+            model.formula(quantity)
+    with pytest.raises(SymformerError, match="gate is a router, and adapters of routers are not supported"):
+        architecture("mixtral", dora="gate").formula("params")
+    magnitudes = model.formula("params").expanded - architecture("llama-7b", lora="q_proj").params.expanded
+    assert magnitudes == symbol("A") * symbol("D") * symbol("L")
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        ({"lora": "all", "dora": "q_proj"}, "lora=all and dora=q_proj both adapt layers.*.self_attn.q_proj; "),
+        ({"dora": "mlp"}, "dora=mlp: Llama has no linear layer 'mlp'; it has down_proj, gate_proj, "),
+        ({"dora": "lm_head"}, "dora=lm_head: lm_head is the LM head, and adapters of the LM head are not supported"),
         ({"lora": "q_pro"}, "lora=q_pro: Llama has no linear layer 'q_pro'; it has down_proj, gate_proj, "),
         ({"lora": "q_proj,q_proj"}, "lora=q_proj,q_proj has q_proj twice; remove one"),
         ({"lora": "q_proj,"}, "lora=q_proj, is not valid; it needs names, such as lora=q_proj,v_proj"),

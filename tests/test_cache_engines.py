@@ -190,10 +190,12 @@ def test_the_states_of_a_hybrid_are_not_shared() -> None:
 
 
 REFUSALS: dict[str, tuple[str, dict[str, str]]] = {
-    "engine=sglang does not support zamba2, .* with a class in SGLang 0.5.23": ("zamba2-7b", {"engine": "sglang"}),
+    "engine=sglang does not support zamba2; .* with a class in SGLang 0.5.23": ("zamba2-7b", {"engine": "sglang"}),
     "dtype=q8_0 is not a format of vLLM; choose from bf16": ("llama-3-8b", {"engine": "vllm", "dtype": "q8_0"}),
     "dtype=nvfp4 is not a format of llama.cpp": ("llama-3-8b", {"engine": "llama.cpp", "dtype": "nvfp4"}),
-    "block=8 is not a page size of vLLM for this model; choose 16 or": ("llama-3-8b", {"engine": "vllm", "block": "8"}),
+    "block=8 is not a page size of vLLM for this model; choose from 16, ": (
+        "llama-3-8b", {"engine": "vllm", "block": "8"},
+    ),
     "block=16 is not a page size of llama.cpp for this model; it has no pages": (
         "llama-3-8b", {"engine": "llama.cpp", "block": "16"},
     ),
@@ -206,25 +208,26 @@ REFUSALS: dict[str, tuple[str, dict[str, str]]] = {
     "dtype=fp8-ds-mla is a format of vLLM only for attention with an indexer": (
         "deepseek-v3", {"engine": "vllm", "dtype": "fp8-ds-mla"},
     ),
-    "SGLang is not known for layers with a window; choose window=reserved": ("gemma-3-27b-text", {"engine": "sglang"}),
+    "SGLang caches a layer with a sliding window is not known": ("gemma-3-27b-text", {"engine": "sglang"}),
     "window=rolling is not supported by llama.cpp": ("gpt-oss-20b", {"engine": "llama.cpp", "window": "rolling"}),
-    "states of recurrent layers in TensorRT-LLM are not known": ("qwen3-next-80b-a3b", {"engine": "tensorrt-llm"}),
-    "cross-attention in llama.cpp is not known": ("t5-base", {"engine": "llama.cpp"}),
+    "how TensorRT-LLM stores recurrent states is not known": ("qwen3-next-80b-a3b", {"engine": "tensorrt-llm"}),
+    "how llama.cpp caches cross-attention is not known": ("t5-base", {"engine": "llama.cpp"}),
     "prefix=shared is not supported by llama.cpp": ("llama-3-8b", {"engine": "llama.cpp", "prefix": "shared"}),
     "prefix=shared is not supported with engine=vllm for a model with recurrent states": (
         "jamba-v0.1", {"engine": "vllm", "prefix": "shared"},
     ),
     "prefix=shared is not supported for a layer with a window": ("gpt-oss-20b", {"prefix": "shared"}),
-    "the cache of deepseek-v4 in vLLM 0.33.0, commit 4ba787ec9 is not known": (
+    "deepseek-v4: how vLLM 0.33.0, commit 4ba787ec9 stores its cache is not known": (
         "deepseek-v4-flash", {"engine": "vllm"},
     ),
-    "the cache of deepseek-v32 in TensorRT-LLM": ("deepseek-v3.2", {"engine": "tensorrt-llm"}),
-    "vLLM has other windows than transformers for mimo-v2-flash": ("mimo-v2-flash", {"engine": "vllm"}),
-    "latent=expanded is not what vLLM caches": ("deepseek-v3", {"engine": "vllm", "latent": "expanded"}),
-    "vLLM has other windows than transformers for cohere2": ("command-r7b", {"engine": "vllm"}),
-    "tokens=one has no formula with engine=vllm": ("llama-3-8b", {"engine": "vllm", "tokens": "one"}),
+    "does not support deepseek-v32: how TensorRT-LLM": ("deepseek-v3.2", {"engine": "tensorrt-llm"}),
+    "vLLM uses different window lengths from transformers for mimo-v2-flash": ("mimo-v2-flash", {"engine": "vllm"}),
+    "deepseek-v3; choose latent=compressed": ("deepseek-v3", {"engine": "vllm", "latent": "expanded"}),
+    "vLLM uses different window lengths from transformers for cohere2": ("command-r7b", {"engine": "vllm"}),
+    "tokens=one is not supported with engine=vllm": ("llama-3-8b", {"engine": "vllm", "tokens": "one"}),
     "context=on is not supported with engine=vllm": ("llama-3-8b", {"engine": "vllm", "context": "on"}),
     "engine=vllm is not supported with pipeline=first": ("falcon-h1-7b", {"engine": "vllm", "pipeline": "first"}),
+    "engine=llama.cpp is not supported per rank": ("llama-3-8b", {"engine": "llama.cpp", "tensor": "on"}),
     "engine=vllm depends on L_ssm .* which has no value": ("nemotron-h", {"engine": "vllm"}),
     "engine=llamacpp is not supported by kv-cache; did you mean llama.cpp": ("llama-3-8b", {"engine": "llamacpp"}),
 }  # fmt: skip
@@ -280,7 +283,9 @@ def test_an_engine_is_refused_for_a_trace() -> None:
     traced = sf.trace(config).for_quantity("kv-cache").model
     pages = traced.formula("kv-cache", block="16")
     assert pages.value(B=5, C=33, L=3, G=2, D=10) == 5 * 3 * 2 * 2 * 10 * 2 * 48
-    with pytest.raises(SymformerError, match=r"engine=vllm does not support .* is not one of the built-in"):
+    with pytest.raises(
+        SymformerError, match=r"engine=vllm does not support .* it supports only built-in architectures"
+    ):
         traced.formula("kv-cache", engine="vllm")
 
 

@@ -119,10 +119,10 @@ def changed(path: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> Pa
 Q = "model.layers.1.self_attn.q_proj.weight"
 # A change, and words of the line that states it.
 CHANGES: Mapping[str, tuple[Callable[[dict[str, torch.Tensor]], Any], str]] = {
-    "missing": (lambda stored: stored.pop(Q), "the checkpoint has 1,440 elements in 1 tensor, the model 2,880 in 2 of"),
+    "missing": (lambda stored: stored.pop(Q), "the checkpoint has 1,440 elements in 1 tensor; the model has 2,880"),
     "reshaped": (
         lambda stored: stored.update({Q: stored[Q].reshape(30, 48)}),
-        "has the shape 30 × 48; the model has 60 × 24",
+        "has shape 30 × 48; the model has 60 × 24",
     ),
     "other type": (lambda stored: stored.update({Q: stored[Q].half()}), "has 1 of type F16, not F32"),
     "another layer": (
@@ -141,9 +141,9 @@ CHANGES: Mapping[str, tuple[Callable[[dict[str, torch.Tensor]], Any], str]] = {
 # Tensors that transformers or its older versions store without being weights, and their description.
 EXTRA = {
     "model.layers.0.self_attn.rotary_emb.inv_freq": "rotary frequencies",
-    "model.layers.2.mlp.up_proj.weight": "layers that predict several tokens",  # the model has 2 layers
-    "model.layers.2.eh_proj.weight": "layers that predict several tokens",
-    "model.mtp.0.norm.weight": "layers that predict several tokens",
+    "model.layers.2.mlp.up_proj.weight": "multi-token prediction layers",  # the model has 2 layers
+    "model.layers.2.eh_proj.weight": "multi-token prediction layers",
+    "model.mtp.0.norm.weight": "multi-token prediction layers",
     "model.embeddings.position_ids": "position or segment ids",
     "tokenizer": "the tokenizer",
     "model.layers.0.self_attn.k_proj.k_scale": "scales of a quantized KV cache",
@@ -215,7 +215,7 @@ def test_files_of_bitsandbytes_agree(
     found = compared(tmp_path, tmp_path)
     assert found.differences == ()
     assert (found.form.weights, found.form.group) == (weights, group)
-    assert list(found.extra) == ["tables and JSON of bitsandbytes"]
+    assert list(found.extra) == ["bitsandbytes tables and JSON"]
     # 4 bytes of each of the 21 matrices are in JSON
     assert found.row_bytes + (84 if "double" in weights else 0) == found.weight_memory
 
@@ -536,7 +536,7 @@ def of_list(item: int, count: int) -> bytes:
     return gguf_bytes((key(b"k", 9, struct.pack("<IQ", item, count)),))
 
 
-NO_FILE = "only the headers of safetensors and GGUF files are read"
+NO_FILE = "only safetensors and GGUF files are supported"
 INDEX = "a.safetensors.index.json"
 # A name of a file, its bytes, and words of the only line on standard error.
 BAD: Mapping[str, tuple[str, bytes, str]] = {
@@ -555,7 +555,7 @@ BAD: Mapping[str, tuple[str, bytes, str]] = {
     "pickle index": ("pytorch_model.bin.index.json", b"{}", NO_FILE),
     "no GGUF": ("a.gguf", b"GGML" + bytes(99), "does not begin with GGUF"),
     "short GGUF": ("a.gguf", b"GGUF" + struct.pack("<I", 3), "is truncated or damaged"),
-    "version": ("a.gguf", gguf_bytes(version=77), "has version 77 of the format"),
+    "version": ("a.gguf", gguf_bytes(version=77), "has format version 77"),
     "big-endian": ("a.gguf", gguf_bytes(version=3 << 24), "is big-endian (version 3)"),
     "many keys": ("a.gguf", b"GGUF" + struct.pack("<IQQ", 3, 0, 2**60), "more than the limits"),
     "long list": ("a.gguf", of_list(4, 2**60), f"more than the limit of {MAX_ITEMS:,}"),
@@ -580,7 +580,7 @@ BAD: Mapping[str, tuple[str, bytes, str]] = {
     "alignment": ("a.gguf", gguf_bytes((key(b"general.alignment", 4, struct.pack("<I", 3)),)), "a power of two"),
     "index without a map": (INDEX, b"{}", "has no 'weight_map'"),
     "index of numbers": (INDEX, b'{"weight_map": {"a": 3}}', "has no 'weight_map'"),
-    "index not JSON": (INDEX, b"[" * 99_999, "is not a JSON document"),
+    "index not JSON": (INDEX, b"[" * 99_999, "is not valid JSON"),
     "missing shard": (INDEX, b'{"weight_map": {"a": "b.safetensors"}}', "b.safetensors, which does not exist"),
     "outside": (INDEX, b'{"weight_map": {"a": "../x.safetensors"}}', "names the file '../x.safetensors'"),
     "absolute": (INDEX, b'{"weight_map": {"a": "/x.safetensors"}}', "names the file '/x.safetensors'"),

@@ -9,7 +9,7 @@ import pytest
 from sympy import Integer
 
 import symformer as sf
-from symformer.language.errors import SizeError
+from symformer.language.errors import RuleError, SizeError
 from symformer.quantities.communication import BACKWARD, DATA, FORWARD, Collective
 
 Held = list[set[int]]  # the pieces that each rank holds
@@ -152,3 +152,13 @@ def test_weights_in_a_ring_are_cut_into_equal_pieces(data: str) -> None:
 
 def test_a_single_rank_sends_nothing() -> None:
     assert sf.architecture("llama-2-7b").formula("communication", tensor="on").value(N_tp=1, B=1, S=8) == 0
+
+
+def test_a_decoding_step_needs_causal_attention_and_whole_sequences() -> None:
+    decode = {"step": "decode", "tensor": "on"}
+    llama = sf.architecture("llama").formula("communication", **decode, dtype="symbolic")
+    assert llama.equals("2*W*B*E*(2*L + 1)*(N_tp - 1)/N_tp")  # after the embeddings, the attention and the MLP
+    with pytest.raises(RuleError, match="this attention is not causal"):
+        sf.architecture("bert").formula("communication", **decode)
+    with pytest.raises(RuleError, match="one new token cannot be sharded"):
+        sf.architecture("llama").formula("communication", step="decode", tensor="sequence")

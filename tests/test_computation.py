@@ -114,6 +114,13 @@ def test_two_adapters_have_different_names() -> None:
     assert "W_lora" not in told
 
 
+def test_part_with_dora_has_no_line() -> None:
+    """Its norm of a matrix and its update is not among the operations."""
+    adapted = architecture("llama", dora="q_proj")
+    assert computation(scope_of_path(adapted.component.ledger.apart.root, "layers.*.self_attn")) == []
+    assert computation(scope_of_path(adapted.component.ledger.apart.root, "layers.*.mlp"))
+
+
 def test_part_with_several_outputs_has_no_line() -> None:
     assert computation(part("llama", "layers.*.self_attn.rotary")) == []
 

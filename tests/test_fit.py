@@ -115,7 +115,7 @@ def test_the_table_and_the_data_have_the_same_rows() -> None:
     assert totals == sorted(totals, reverse=True)
     # 16,060,522,496 of weights, 4 * 128,256 of logits and 8,192 * 131,072 of cache less 12e9
     assert next(row["missing"] for row in rows if row["weights"] == "bf16") == 5_134_777_344
-    assert "5.13 GB too much" in text
+    assert "5.13 GB short" in text
 
 
 def test_no_format_that_fits_has_the_exit_status_1() -> None:
@@ -183,7 +183,7 @@ def test_a_refused_format_names_the_reason_of_every_layout() -> None:
 def test_a_cap_on_the_context_is_stated() -> None:
     status, text, _ = run("fit", "gpt2", "--memory", "1GB", "--weights", "bf16")
     assert status == 0
-    assert "context 1,023 tokens, because the model has no positions for 8,192" in text
+    assert "context 1,023 tokens, the longest that the model supports (8,192 requested)" in text
 
 
 def test_a_context_too_short_for_a_group_does_not_hide_longer_ones() -> None:
@@ -252,9 +252,56 @@ def test_a_context_beyond_the_positions_of_a_config_is_capped(tmp_path: Path) ->
     path.write_text(json.dumps(config))
     status, text, _ = run("fit", str(path), "--memory", "1GB", "--weights", "bf16")
     assert status == 0
-    assert "batch 1, context 4,095 tokens, because the model has no positions for 8,192" in text
+    assert "batch 1, context 4,095 tokens, the longest that the model supports (8,192 requested)" in text
     assert "limited by the model: its config has 4,096 positions (max_position_embeddings)" in text
     (row,) = sf.fit(config, memory="1GB", weights="bf16", context=100).formats
     assert row.context == 4095
     assert row.formula is not None
     assert row.formula.context(10**9, 1) > 4096
+
+
+def test_the_closed_form_has_the_pages_of_an_engine_and_a_shared_prefix() -> None:
+    """A page of 32 tokens in TensorRT-LLM, by default: 32 layers, 8 heads of 128 elements, 2 * 2 bytes each.
+
+    100 shared tokens have 3 whole pages, which every sequence but one does not need.
+    """
+    conventions = {"engine": "tensorrt-llm", "prefix": "shared"}
+    model = sf.model("llama-3-8b").set({"C_pre": 100})
+    (row,) = sf.fit(model, memory="24GiB", weights="bf16", context=4000, batch=3, **conventions).formats
+    assert row.formula is not None
+    token = 32 * 8 * 128 * 2 * 2
+    assert (row.formula.block, row.formula.per_token) == (32, token)
+    assert row.formula.fixed == 16_060_522_496 + 96 * token  # 8,030,261,248 parameters
+    assert row.formula.per_sequence == 128_256 * 4 - 96 * token
+    code, output, _ = run(
+        "fit", "llama-3-8b", "--memory", "24GiB", "--weights", "bf16", "--set", "C_pre=100",
+        "--option", "engine=tensorrt-llm", "--option", "prefix=shared",
+    )  # fmt: skip
+    assert code == 0
+    assert f" + {96 * token - 128_256 * 4:,}·B)/{32 * token:,}⌋" in output
+
+
+def test_a_stage_without_logits_has_no_term_for_each_sequence() -> None:
+    """The first of 3 stages of Llama 3 70B has 27 of 80 layers and the embeddings, and the last one has 26."""
+    code, output, _ = run("fit", "llama-3.3-70b-instruct", "--gpus", "3", "--memory", "80GiB", "--weights", "bf16")
+    assert code == 0
+    assert f")/{27 * 8 * 128 * 2 * 2:,}⌋" in output
+    assert "0·B" not in output
+
+
+def test_a_size_of_a_convention_without_a_value_is_refused() -> None:
+    with pytest.raises(SizeError, match="llama-3-8b has no value for C_pre"):
+        sf.fit("llama-3-8b", memory="24GiB", weights="bf16", prefix="shared")
+
+
+def test_a_component_without_a_cache_has_any_batch() -> None:
+    (row,) = sf.fit(sf.model("component:gated-mlp").set({"E": 64, "H": 96}), memory="1MB", weights="bf16").formats
+    assert (row.weight_bytes, row.context, row.batch) == (3 * 64 * 96 * 2, None, None)
+    output = run("fit", "component:gated-mlp", "--memory", "1MB", "--set", "E=64", "--set", "H=96")[1]
+    assert " short" not in output
+
+
+def test_no_stage_is_without_layers() -> None:
+    """5 devices divide neither 4 query heads nor 4 layers."""
+    (row,) = sf.fit(sf.model("llama").set(TINY), devices=5, memory="1GB", weights="bf16", context=9).formats
+    assert "tp 1, pp 5: 5 pipeline stages are more than the 4 layers that they divide" in row.refused

@@ -342,7 +342,7 @@ def test_training_costs_at_least_its_forward_pass(name: str) -> None:
         if quantity == "train-flops":
             shared = {key: value for key, value in conventions if key in ("attention", "embedding")}
             forward = found.get(("flops", tuple(shared.items()), rank)) or model.formula("flops", **shared, **placed)
-        elif quantity == "communication" and ("step", "forward") not in conventions:
+        elif quantity == "communication" and "step" not in dict(conventions):
             forward = model.formula("communication", **dict(conventions), **placed, step="forward")
         else:
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -256,7 +257,7 @@ def test_llama_405b_on_16_devices() -> None:
     given = ("llama-3.1-405b", "--gpus", "16", "--memory", "80GiB", "--set", "B=32", "--set", "C=8192")
     status, printed, _ = command(*given)
     assert status == 0
-    assert "tp 8, pp 2 has the fewest bytes on its fullest rank: 59,193,085,952" in printed
+    assert "tp 8, pp 2 has the fewest bytes on its fullest device: 59,193,085,952" in printed
     status, printed, _ = command(*given, "--even", "--json")
     fitting = [row for row in json.loads(printed)["layouts"] if row["fits"]]
     assert [(row["tp"], row["pp"], row["dp"], row["memory"]) for row in fitting] == [(8, 2, 1, 59_193_085_952)]
@@ -291,8 +292,10 @@ def test_models_without_a_layout_say_why() -> None:
         *("nemotron-nano-9b-v2", "--gpus", "2", "--memory", "4GB", "--set", "B=3", "--set", "C=500")
     )
     assert status == 1
-    assert "not supported with tp: ssm_layers.*.mixer.scan: a scan is not supported with tensor=on" in printed
-    assert "no layout fits; pp 2 lacks" in printed
+    assert (
+        "layouts with tp are not supported: ssm_layers.*.mixer.scan: a scan is not supported with tensor=on" in printed
+    )
+    assert "no layout fits; the closest, pp 2, needs" in printed
     status, printed, _ = command("nemotron-h-8b", "--gpus", "2", "--memory", "9GB", "--set", "B=3", "--set", "C=500")
     assert "need the order of its 52 layers of 3 kinds, which is not known; give its config.json" in printed
 
@@ -357,6 +360,41 @@ def test_python_refuses_what_the_command_refuses() -> None:
     assert found.table()["memory"] == [sf.model("gpt2").formula("inference-memory").value(B=1, C=2)]
 
 
+def test_decoding_sends_nothing_of_an_encoder_or_a_vision_tower() -> None:
+    """Two ranks all-reduce 2*(1/2)*B*E*2 bytes after the token embedding and after each attention and MLP of a decoder.
+
+    Whisper large-v3 has 32 decoder layers with three such blocks, E=1280. Gemma 3 27B has 62 with two, E=5376.
+    """
+    for name, blocks, width in (("whisper-large-v3", 32 * 3, 1280), ("gemma-3-27b", 62 * 2, 5376)):
+        rows = layouts(name, devices=2, memory="80GiB", sizes={"B": 6, "C": 100}).table()
+        assert rows["sent"][rows["tp"].index(2)] == (blocks + 1) * 6 * width * 2
+
+
+def test_more_tokens_than_positions_are_refused() -> None:
+    with pytest.raises(SizeError, match=re.escape("C=448, P=448: it requires that C + 1 is at most P")):
+        layouts("whisper-large-v3", devices=2, memory="80GiB", sizes={"B": 6, "C": 448})
+
+
+def test_sentences_on_devices() -> None:
+    def said(devices: str) -> list[str]:
+        arguments = ["layout", "llama-3-8b", "--gpus", devices, "--memory", "10GiB", "--set", "B=3", "--set", "C=100"]
+        return CliRunner().invoke(cli, arguments).output.splitlines()
+
+    # 8.0 billion parameters of 2 bytes need more than one device of 10 GiB.
+    assert said("1,2,4")[1].startswith("1, 2 or 4 devices of")
+    assert said("1:2")[1].startswith("1 to 2 devices of")
+    assert said("1:2")[-1].startswith("the fewest devices on which a layout fits: 2 devices; on them, tp 2 has")
+    found = layouts("llama-3-8b", devices=7, memory="10GiB", sizes={"B": 3, "C": 100}, even=True)
+    assert found.verdict.endswith("no degrees divide the sizes of the model and B")
+    gpt2: dict[str, Any] = {"devices": 2, "memory": "10GiB", "sizes": {"B": 2, "S": 100}, "train": True}
+    with pytest.raises(OptionError, match="recompute=full has no effect with implementation=none"):
+        layouts("gpt2", **gpt2, recompute="full", implementation="none")
+    with pytest.raises(OptionError, match="data=replicated is not supported by layout; choose from off, zero1"):
+        layouts("gpt2", **gpt2, data="replicated")
+    with pytest.raises(OptionError, match="decoding has no micro-batches"):
+        layouts("llama-3-8b", devices=2, memory="10GiB", sizes={"B": 3, "C": 100}, micro_batch=2)
+
+
 @pytest.mark.exhaustive
 def test_the_workers_of_a_client_find_the_same_layouts() -> None:
     from dask.distributed import Client
@@ -369,3 +407,28 @@ def test_the_workers_of_a_client_find_the_same_layouts() -> None:
     assert alone.count > 40
     assert spread.table() == alone.table()
     assert spread.refused == alone.refused
+
+
+def test_numbers_above_64_bits_are_exact() -> None:
+    """10**9 sequences of 10**6 tokens: every product and the scores are computed 3 times as often as in a forward pass.
+
+    Llama 3 8B multiplies each token with 32*(2*4096*4096 + 2*4096*1024 + 3*4096*14336) + 128256*4096 weights.
+    """
+    run: dict[str, Any] = {"memory": "1e30", "sizes": {"B": 10**9, "S": 10**6}, "train": True}
+    rows = layouts("llama-3-8b", devices=2, implementation="none", **run).table()
+    layer = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336
+    scores = 4 * 4096 * 10**6
+    for place, (tensor, stages) in enumerate(zip(rows["tp"], rows["pp"], strict=True)):
+        layers = 32 // stages
+        head = 2 * 128256 * 4096 // tensor
+        token = layers * (2 * layer + scores) // tensor + head
+        ranks = rows["cp"][place] * rows["dp"][place]
+        assert rows["flops"][place] == 3 * 10**15 * token // ranks
+    assert max(rows["flops"]) > 2**63
+
+
+def test_missing_exabytes_have_a_unit() -> None:
+    """10**21 tokens of 32*8*128*2*2 bytes and 10**12 rows of 128,256 logits of 4 bytes, less 100 EB."""
+    arguments = ["layout", "llama-3-8b", "--gpus", "1", "--memory", "1e20", "--set", f"B={10**12}"]
+    arguments += ["--set", f"C={10**9}"]
+    assert "131,071,900.51 EB short" in CliRunner().invoke(cli, arguments).output

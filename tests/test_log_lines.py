@@ -54,7 +54,7 @@ def test_cache_of_vllm() -> None:
     """131,072 tokens of 2·32·8·128 elements of 2 bytes. vLLM states 3.81 GiB for 1,952 blocks of 16 tokens."""
     found = sf.explain("llama-3.1-8b", "INFO [kv_cache_utils.py:524] GPU KV cache size: 131,072 tokens")
     assert found.value == 131_072 * 131_072 == 16 * 2**30
-    assert "131,072 bytes each" in found.reason
+    assert "131,072 tokens of 131,072 bytes each" in found.reason
     fp8 = sf.explain("llama-3.1-8b", "GPU KV cache size: 131,072 tokens", dtype="fp8")
     assert fp8.value == 8 * 2**30
     blocks = sf.explain("llama-3.1-8b", "# GPU blocks: 1952, # CPU blocks: 2048")

@@ -56,7 +56,7 @@ def test_training_memory_leads_with_its_state_and_activations() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["llama-3-8b", "-q", "inference-memory", "--device", "1TB/s,3TFLOP/s"], "give its name"),
+        (["llama-3-8b", "-q", "inference-memory", "--device", "1TB/s,3TFLOP/s"], "--device needs a name"),
         (["llama-3-8b", "-q", "params", "--device", "h100-80gb"], "params does not depend on a device"),
     ],
 )

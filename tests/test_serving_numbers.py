@@ -106,6 +106,14 @@ def test_adapters_of_all_linear_layers(name: str) -> None:
     assert adapted.formula("trainable-params").value() == NUMBERS[name]["value"]
 
 
+MAGNITUDES = "lora-llama-3-8b-qv-dora-r8"
+
+
+def test_magnitudes_of_adapted_layers() -> None:
+    adapted = sf.model("llama-3-8b", dora="q_proj,v_proj").set({"R": 8})
+    assert adapted.formula("trainable-params").value() == NUMBERS[MAGNITUDES]["value"]
+
+
 def test_pages_of_vllm() -> None:
     llama = sf.model("llama-3.1-8b")
     page = llama.formula("kv-cache", dtype="fp8-head", block="16").value(B=1, C=1) / 32  # of one layer
@@ -128,7 +136,7 @@ def test_latents_in_blocks_and_pages() -> None:
     for target, dtype, because in (
         ("deepseek-r1", "nvfp4", "not supported for latents"),
         ("deepseek-r1", "int8-head", "not supported for latents"),
-        ("llama-3-8b", "fp8-ds-mla", "is a format of latents"),
+        ("llama-3-8b", "fp8-ds-mla", "is a format for latents"),
     ):
         with pytest.raises(RuleError, match=because):
             sf.model(target).formula("kv-cache", dtype=dtype)
@@ -164,7 +172,6 @@ OTHERS: dict[str, str] = {
     ),
     "llamacpp-buffers-r1-distill-qwen-32b-q4_k_m": "the part on one device of a model divided by llama.cpp",
     "lora-llama-2-7b-save-head": "a trained copy of the LM head",
-    "lora-llama-3-8b-qv-dora-r8": "DoRA",
     "qlora-double-quant-bits": "the constants of double quantization alone",
     "safetensors-gpt-oss-120b-files": "files with their headers",
     "safetensors-molmo-7b-nf4": "a checkpoint with text for every matrix",
@@ -184,8 +191,8 @@ def test_every_number_is_a_result_or_has_a_reason() -> None:
     bits = [name for name in NUMBERS if name.startswith("llamacpp-bpw")]
     results = {*CACHES, *BYTES, *SOME_LAYERS, *bits, *TRAINED, *PAGES, PART}
     elsewhere = {name for name in NUMBERS if ELSEWHERE.fullmatch(name)}
-    results |= RESULTS
+    results |= {*RESULTS, MAGNITUDES}
     assert not results & elsewhere
     assert not (results | elsewhere) & {*OTHERS}
     assert {*NUMBERS} == results | elsewhere | {*OTHERS}
-    assert (len(results), len(elsewhere), len(OTHERS)) == (88, 83, 19)
+    assert (len(results), len(elsewhere), len(OTHERS)) == (89, 83, 18)

@@ -1,4 +1,4 @@
-"""What fits: for each weight format, the layout on given devices, the longest context and the largest batch."""
+"""What fits on devices: for each weight format, a layout, the longest context and the largest batch."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ MOST_DEVICES = 4096
 CONTEXT = 8192  # tokens, if no context is given
 LONGEST = 2**40  # the largest context or batch that is tried
 # Conventions and sizes that the table chooses itself, and what to do instead.
-LAYOUT = "fit chooses the layout of the devices itself"
+LAYOUT = "fit chooses the layout itself"
 CHOSEN = {
-    "weights": "fit compares formats; name them with --weights",
+    "weights": "fit compares formats; choose them with --weights",
     **dict.fromkeys(("tensor", "pipeline", "context", "expert"), LAYOUT),
 }
 CHOSEN_SIZES = {
@@ -41,7 +41,7 @@ CHOSEN_SIZES = {
 
 @dataclass(frozen=True)
 class ContextFormula(Immutable):
-    """The longest context in closed form, where every further token of a sequence needs the same bytes.
+    """The longest context in closed form, if every further token of a sequence needs the same number of bytes.
 
     The fullest device needs ``fixed + B*(per_sequence + per_token*C)`` bytes for C tokens, a multiple of ``block``, in
     each of B sequences. With a window, this holds once the window is full.
@@ -51,7 +51,8 @@ class ContextFormula(Immutable):
     fixed : int
         The bytes that do not depend on the batch: the weights.
     per_sequence : int
-        The bytes of a sequence that do not depend on its length: logits, recurrent states and full windows.
+        The bytes of a sequence that do not depend on its length: logits, recurrent states and full windows, minus a
+        prefix that all sequences share.
     per_token : int
         The bytes of a token in the cache.
     block : int
@@ -70,7 +71,7 @@ class ContextFormula(Immutable):
         Parameters
         ----------
         room : int
-            The bytes that can be used.
+            The usable bytes.
         batch : int
             The number of sequences.
 
@@ -91,7 +92,7 @@ class ContextFormula(Immutable):
 
 @dataclass(frozen=True)
 class FittingFormat(Immutable):
-    """One weight format on the devices, with the bytes of the fullest device.
+    """One weight format on the devices, with the bytes on the fullest device.
 
     Attributes
     ----------
@@ -105,14 +106,15 @@ class FittingFormat(Immutable):
         The bytes that remain for the cache and the logits; negative if the weights alone do not fit.
     context : int | None
         The longest context at the given batch; 0 if it does not fit, None if memory does not depend on it.
-    batch : int
-        The largest batch at the given context; 0 if a single sequence does not fit.
+    batch : int | None
+        The largest batch at the given context; 0 if a single sequence does not fit, None if memory does not depend on
+        it.
     needed : int
         The bytes at the given batch and context.
     missing : int
-        The bytes that are missing for the given batch and context; 0 if they fit.
+        The additional bytes that the given batch and context need; 0 if they fit.
     cap : str
-        Why no longer context is possible although memory remains; empty if memory is the limit.
+        What limits the context other than memory; empty if memory is the limit.
     refused : str
         Why the format is not supported for the model; then the other fields are 0.
     formula : ContextFormula | None
@@ -126,7 +128,7 @@ class FittingFormat(Immutable):
     weight_bytes: int = 0
     left: int = 0
     context: int | None = 0
-    batch: int = 0
+    batch: int | None = 0
     needed: int = 0
     missing: int = 0
     cap: str = ""
@@ -182,7 +184,7 @@ class DeviceFit(Answer):
 
     def rank_lines(self) -> list[Line]:
         """Return that bytes are per device, if there are several."""
-        said = "All bytes are of the fullest device; tp counts tensor-parallel ranks, and pp pipeline stages."
+        said = "All bytes are for the fullest device. tp: tensor-parallel ranks; pp: pipeline stages."
         return [[said]] if self.devices > 1 else []
 
     def to_json(self) -> dict[str, Any]:
@@ -215,17 +217,19 @@ class DeviceFit(Answer):
         }
 
     def _lines(self) -> list[Line]:
-        limited = f", because the model has no positions for {self.asked:,}" if self.context < self.asked else ""
+        limited = (
+            f", the longest that the model supports ({self.asked:,} requested)" if self.context < self.asked else ""
+        )
         devices = "1 device" if self.devices == 1 else f"{self.devices:,} devices"
         found: list[Line] = [
             [f"{devices} of {self.memory:,} bytes ({_bytes(self.memory)}), {self.usable:,} usable each"],
             [f"batch {self.batch:,}, context {self.context:,} tokens{limited}"],
             *([f"{name}={value}"] for name, value in self.conventions.items()),
-            ["weights, cache and logits by their layout; activations and the engine's buffers are not included"],
+            ["includes weights, cache and logits; excludes activations and the engine's buffers"],
         ]
         limited_by_size = any(each.cap for each in self.formats)
         if not self.model.provenance.positions and not limited_by_size and any(each.context for each in self.formats):
-            found.append(["the model's number of positions is not known; memory alone limits the contexts"])
+            found.append(["the model's maximum context length is not known, so only memory limits the contexts"])
         return [*found, *self.rank_lines()]
 
     def _refusals(self) -> dict[str, list[str]]:
@@ -242,11 +246,14 @@ class DeviceFit(Answer):
     def verdict(self) -> str:
         """The first format that fits, or that none does."""
         if self.best is not None:
-            return f"{self.best.weights} fits" + (f" with {self.best.layout}" if self.devices > 1 else "")
+            return f"the largest format that fits is {self.best.weights}" + (
+                f", with {self.best.layout}" if self.devices > 1 else ""
+            )
         nearest = min(self.supported, key=lambda each: each.missing, default=None)
         if nearest is None:
             return "no format is supported for this model"
-        return f"no format fits; {nearest.weights} lacks {_bytes(nearest.missing)} per device"
+        more = _bytes(nearest.missing).partition(", ")[0]
+        return f"no format fits; the closest, {nearest.weights}, needs {more} more per device"
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the devices, a table of the formats, and the formats that are refused."""
@@ -263,15 +270,22 @@ class DeviceFit(Answer):
     def format_blocks(self) -> list[BriefBlock]:
         """Return the table of the formats, and a line for each reason why others are refused."""
         ranks = [["tp"], ["pp"]] if self.devices > 1 else []
-        head: list[Line] = [["weights"], *ranks, ["weight bytes"], ["left"], ["longest context"], ["largest batch"]]
+        head: list[Line] = [
+            ["weights"],
+            *ranks,
+            ["weight bytes"],
+            ["remaining"],
+            ["longest context"],
+            ["largest batch"],
+        ]
         rows: list[list[Line]] = [
             [
                 [each.weights],
                 *([[f"{each.tensor}"], [f"{each.pipeline}"]] if ranks else []),
                 [f"{each.weight_bytes:,}"],
                 [f"{each.left:,}"],
-                [_context(each)],
-                [f"{each.batch:,}" if each.batch else _missing(each)],
+                [_amount(each, each.context)],
+                [_amount(each, each.batch)],
             ]
             for each in self.supported
         ]
@@ -279,7 +293,10 @@ class DeviceFit(Answer):
         found: list[BriefBlock] = [Table(head, rows, align)] if rows else []
         caps = dict.fromkeys(each.cap for each in self.supported if each.cap)
         found += [Paragraph([f"the longest context is limited by the model: {cap}"]) for cap in caps]
-        found += [Paragraph([f"not supported: {', '.join(names)}: {why}"]) for why, names in self._refusals().items()]
+        found += [
+            Paragraph([f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not supported: {why}"])
+            for why, names in self._refusals().items()
+        ]
         return found
 
     def _closed_form(self, row: FittingFormat) -> str:
@@ -287,9 +304,11 @@ class DeviceFit(Answer):
         form = row.formula
         if form is None:
             raise AssertionError("the format has no closed form")
-        pages = f"⌊({self.usable:,} - {form.fixed:,} - {form.per_sequence:,}·B)/{form.block * form.per_token:,}⌋"
+        sign = "-" if form.per_sequence > 0 else "+"
+        sequences = f" {sign} {abs(form.per_sequence):,}·B" if form.per_sequence else ""
+        pages = f"⌊({self.usable:,} - {form.fixed:,}{sequences})/{form.block * form.per_token:,}⌋"
         equal = f"⌊{pages}/B⌋" if form.block == 1 else f"{form.block}·⌊{pages}/B⌋"
-        return f"longest context of {row.weights} for B sequences: C = {equal}"
+        return f"longest context with {row.weights} for B sequences: C = {equal}"
 
     def _picture(self, by: str) -> Plot:
         from .result_plots.fit_plot import draw
@@ -310,14 +329,15 @@ def _form_json(found: ContextFormula | None) -> dict[str, int] | None:
     return None if found is None else {name: getattr(found, name) for name in names}
 
 
-def _context(row: FittingFormat) -> str:
-    if row.context is None:
+def _amount(row: FittingFormat, most: int | None) -> str:
+    """Return the longest context or the largest batch of a format."""
+    if most is None:
         return "any"
-    return f"{row.context:,}" if row.context else _missing(row)
+    return f"{most:,}" if most else _missing(row)
 
 
 def _missing(row: FittingFormat) -> str:
-    return f"{_bytes(row.missing).partition(',')[0]} too much"
+    return f"{_bytes(row.missing).partition(', ')[0]} short"
 
 
 def fit(
@@ -333,7 +353,7 @@ def fit(
     progress: Told = ignore_progress,
     **conventions: str,
 ) -> DeviceFit:
-    """Return what fits on devices: for each weight format a layout, the longest context and the largest batch.
+    """Return what fits on devices: for each weight format, a layout, the longest context and the largest batch.
 
     Parameters
     ----------
@@ -344,15 +364,15 @@ def fit(
     memory
         The memory of one device: bytes, or text such as ``"80GiB"``.
     share
-        The share of the memory that may be used, such as ``"90%"``.
+        The usable share of the memory, such as ``"90%"``.
     reserve
-        The amount of that share that stays free, such as ``"2GiB"``.
+        The memory to keep free within that share, such as ``"2GiB"``.
     context
-        The tokens in the cache for which the largest batch is computed.
+        The context length, in tokens, for which to find the largest batch.
     batch
-        The batch for which the longest context is computed.
+        The batch size for which to find the longest context.
     weights
-        The formats to compare: one, or a list. Without it, the format in which the model is published and common ones.
+        The formats to compare: one, or a list. By default, the format in which the model is published, and common ones.
     progress
         A function that is called with the number of formats done and their total.
     **conventions
@@ -458,7 +478,7 @@ class _Ranks:
 def _fitting(
     model: Model, name: str, devices: int, room: int, batch: int, context: int, conventions: Mapping[str, str]
 ) -> FittingFormat:
-    """Return the row of a format, with the first layout that fits, or else the one that lacks the fewest bytes."""
+    """Return the row of a format, with the first layout that fits, or else the closest."""
     reasons: dict[str, str] = {}
     kinds = {tensor: _Ranks.of(model, name, tensor, conventions) for tensor in (False, True)}
     needed: dict[tuple[int, int], int] = {}
@@ -468,20 +488,26 @@ def _fitting(
             needed[tensor, pipeline] = kinds[tensor > 1].total.of(pipeline, sizes)
         except (SizeError, RuleError) as error:
             reasons.setdefault(str(error), f"tp {tensor}, pp {pipeline}")
-            missing = model.formula("inference-memory").dependencies - model.known.keys()
+            whole = model.formula("inference-memory", **{**conventions, "weights": "bf16"})
+            missing = whole.dependencies - model.known.keys()
             if unset := sorted(str(size) for size in missing if size.name not in ("B", "C")):
-                raise SizeError(
-                    f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset"
-                ) from None
+                raise SizeError(f"{model.target} has no value for {', '.join(unset)}; set each") from None
     if needed:
         least = min(needed, key=lambda layout: needed[layout])
         tensor, pipeline = next((layout for layout, size in needed.items() if size <= room), least)
-        ranks, block = kinds[tensor > 1], int(conventions.get("block", "1"))
+        ranks, block = kinds[tensor > 1], _page(model, name, conventions)
         layout, positions = (tensor, pipeline), model.provenance.positions
         return _row(name, ranks, layout, needed[layout], room, batch, context, block, positions)
     if len(reasons) == 1:
         return FittingFormat(name, refused=next(iter(reasons)))
     return FittingFormat(name, refused="; ".join(f"{layout}: {reason}" for reason, layout in reasons.items()))
+
+
+def _page(model: Model, name: str, conventions: Mapping[str, str]) -> int:
+    """Return the tokens of a page of the cache, which an engine may choose."""
+    given = {"weights": name, **conventions}
+    page = model.formula("inference-memory", **given).conventions.get("block", "1")
+    return int(page) if page.isdigit() else 1
 
 
 def _row(
@@ -517,7 +543,7 @@ def _row(
     found = longest
     if positions and longest is not None and longest >= positions:
         longest, cap = positions - 1, cap or f"its config has {positions:,} positions (max_position_embeddings)"
-    most = _most(lambda sequences: fits(sequences, context)) or 0
+    most = _most(lambda sequences: fits(sequences, context))
     row = FittingFormat(
         name, tensor, pipeline, stored, room - stored, longest, most, needed, max(0, needed - room), cap
     )

@@ -1,4 +1,4 @@
-"""Layouts: how devices can divide a model, with the memory, the bytes sent and the FLOPs of the busiest rank."""
+"""Layouts: the ways to split a model across devices, with the memory, bytes sent and FLOPs of the busiest device."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from .solve import memory_bytes, usable
 MOST = 10**7  # layouts
 SHOWN = 10
 OBJECTIVES = {
-    "memory": "the memory of the fullest rank",
-    "sent": "the bytes that the busiest rank sends",
-    "flops": "the FLOPs of the busiest rank",
+    "memory": "the memory of the fullest device",
+    "sent": "the bytes that the busiest device sends",
+    "flops": "the FLOPs of the busiest device",
 }
 DEGREES = {"tp": N_tp, "pp": N_pp, "cp": N_cp, "ep": N_ep, "dp": N_dp}
-SEARCHED = "layout searches all of them"
+SEARCHED = "layout tries all degrees itself"
 CHOSEN = {"pipeline": SEARCHED, "context": SEARCHED, "expert": SEARCHED, "step": "use --train"}
 CHOSEN_SIZES = {**{str(size): SEARCHED for size in (N_tp, N_pp, N_cp, N_ep, N_dp)}, "N_dev": "use --gpus"}
 
@@ -71,7 +71,7 @@ INFERENCE = Purpose(
     "inference-memory",
     "decode-flops",
     (str(B), str(C)),
-    "to decode one token of each sequence",
+    "for decoding one token of each sequence",
     {},
     ("off",),
     ("none",),
@@ -81,7 +81,7 @@ TRAINING = Purpose(
     "train-memory",
     "train-flops",
     (str(B), str(S)),
-    "in one step over all sequences",
+    "for one step over all sequences",
     {"recipe": "bf16", "implementation": "megatron"},
     ("off", "zero1", "zero2", "zero3"),
     ("none", "selective", "full"),
@@ -100,7 +100,7 @@ class Layouts(Answer):
     searched : int
         The number of layouts, including those that the model does not support.
     refused : Mapping[str, str]
-        The reasons why layouts are not supported, each with the kinds of parallelism that all of these layouts have.
+        Each reason why some layouts are not supported, with the kinds of parallelism that all of these layouts use.
 
     """
 
@@ -133,7 +133,7 @@ class Layouts(Answer):
 
     @cached_property
     def pareto(self) -> frozenset[int]:
-        """The places of the layouts that fit and are on the Pareto front of memory, bytes sent and FLOPs."""
+        """The indices of the layouts that fit and are on the Pareto front of memory, bytes sent and FLOPs."""
         numpy = load_numpy()
         found: set[int] = set()
         devices = self.rows["devices"][: self.fitting]
@@ -147,7 +147,7 @@ class Layouts(Answer):
 
     def rank_lines(self) -> list[Line]:
         """Return that amounts are per rank."""
-        return [["All amounts are of one rank: the one with the most."]]
+        return [["All amounts are per device, for the device with the most."]]
 
     def to_json(self) -> dict[str, Any]:
         """Return the data that ``layout --json`` prints."""
@@ -181,29 +181,52 @@ class Layouts(Answer):
     def verdict(self) -> str:
         """The first layout that fits, or that none does."""
         if not self.count:
-            return "the model supports no layout of these devices"
+            micro = self.sizes.get("micro-batch", 1)
+            parts = f" in micro-batches of {micro}" if micro > 1 else ""
+            because = "" if self.refused else f": no degrees divide the sizes of the model and B{parts}"
+            return f"the model supports no layout on these devices{because}"
         best = self._row(0)
-        named = ", ".join(f"{name} {best[name]}" for name in DEGREES if best[name] > 1) or "a single rank"
+        named = ", ".join(f"{name} {best[name]}" for name in DEGREES if best[name] > 1) or "a single device"
         if self.fitting:
-            least = {"memory": "bytes on its fullest rank", "sent": "bytes sent", "flops": "FLOPs"}[self.by]
-            return f"{named} has the fewest {least}: {best[self.by]:,}"
-        return f"no layout fits; {named} lacks {_bytes(best['memory'] - self.usable)} per device"
+            least = {"memory": "bytes on its fullest device", "sent": "bytes sent", "flops": "FLOPs"}[self.by]
+            if len(self.devices) == 1:
+                return f"{named} has the fewest {least}: {best[self.by]:,}"
+            number = f"{best['devices']:,} device{'s' * (best['devices'] > 1)}"
+            on = "" if best["devices"] == 1 else f"; on them, {named} has the fewest {least}: {best[self.by]:,}"
+            return f"the fewest devices on which a layout fits: {number}{on}"
+        more = _bytes(best["memory"] - self.usable).partition(", ")[0]
+        return f"no layout fits; the closest, {named}, needs {more} more per device"
 
     def _lines(self) -> list[Line]:
-        numbers = (
-            f"{self.devices[0]:,} device{'s' * (self.devices[0] > 1)}"
-            if len(self.devices) == 1
-            else f"{self.devices[0]:,} to {self.devices[-1]:,} devices"
-        )
         sizes = ", ".join(f"{name} = {value:,}" for name, value in self.sizes.items())
         order = f"the fewest devices, then by {OBJECTIVES[self.by]}" if len(self.devices) > 1 else OBJECTIVES[self.by]
-        return [
-            [f"{numbers} of {self.memory:,} bytes ({_bytes(self.memory)}), {self.usable:,} usable each"],
-            [f"{self.purpose.name} with {sizes}; B counts the sequences on all devices"],
-            [", ".join(f"{name}={value}" for name, value in self.conventions.items())],
-            [f"{self.fitting:,} of {self.count:,} layouts fit; sorted by {order}"],
-            [f"bytes sent and FLOPs are those {self.purpose.step}; * marks the Pareto front of the layouts that fit"],
+        memory = f"{self.memory:,} bytes ({_bytes(self.memory)})"
+        found: list[Line] = [
+            [f"{_named_numbers(self.devices)} of {memory}, {self.usable:,} usable each"],
+            [f"{self.purpose.name} with {sizes}; B is the number of sequences on all devices together"],
         ]
+        if self.conventions:
+            found.append([", ".join(f"{name}={value}" for name, value in self.conventions.items())])
+        if not self.count:
+            return found
+        used = [name for name in DEGREES if any(self.rows[name] > 1)]
+        if used:
+            found.append([", ".join(f"{name}: {letter(DEGREES[name]).meaning}" for name in used)])
+        found += [
+            [f"layouts that fit: {self.fitting:,} of {self.count:,}; sorted by {order}"],
+            [
+                f"bytes sent and FLOPs are {self.purpose.step}; * marks the fitting layouts on the Pareto front "
+                "of memory, bytes sent and FLOPs"
+            ],
+        ]
+        if self.purpose == INFERENCE and any(entry.latent for _, entry in self.model.ledger):
+            found.append(
+                [
+                    "FLOPs include the keys and values of all cached tokens, which transformers recomputes from the "
+                    "latents"
+                ]
+            )
+        return found
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the devices, a table of the first layouts, and the refusals."""
@@ -215,10 +238,11 @@ class Layouts(Answer):
         if (more := self.count - len(rows)) > 0:
             found.append(Paragraph([f"and {more:,} more layout{'s' * (more > 1)}; --limit shows more"]))
         found += [
-            Paragraph([f"not supported{kinds and f' with {kinds}'}: {why}"]) for why, kinds in self.refused.items()
+            Paragraph([f"layouts{kinds and f' with {kinds}'} are not supported: {why}"])
+            for why, kinds in self.refused.items()
         ]
         if not self.count and self.conventions.get("implementation") == "megatron":
-            found.append(Paragraph(["implementation=none leaves out activations and supports more models"]))
+            found.append(Paragraph(["implementation=none omits activations and supports more models"]))
         return [*found, Paragraph([self.verdict])]
 
     def _table(self, rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -229,7 +253,7 @@ class Layouts(Answer):
         staged = "pp" in degrees
         head: list[Line] = [["devices"]] if several else []
         head += [[name] for name in (*degrees, *choices)]
-        head += [["layers"]] * staged + [["memory"], ["left"], ["bytes sent"], ["FLOPs"], [""]]
+        head += [["layers per stage"]] * staged + [["memory"], ["remaining"], ["bytes sent"], ["FLOPs"], [""]]
         cells: list[list[Line]] = []
         for place, row in enumerate(rows):
             left = self.usable - row["memory"]
@@ -238,7 +262,7 @@ class Layouts(Answer):
             line += [_runs(row["layers"])] * staged
             line += [
                 f"{row['memory']:,}",
-                f"{left:,}" if left >= 0 else f"{_bytes(-left).partition(',')[0]} too much",
+                f"{left:,}" if left >= 0 else f"{_bytes(-left).partition(', ')[0]} short",
                 f"{row['sent']:,}",
                 f"{row['flops']:,}",
                 "*" if place in self.pareto else "",
@@ -273,8 +297,9 @@ def layouts(
 ) -> Layouts:
     """Return the layouts of a model on devices: tensor, pipeline, context, expert and data parallelism.
 
-    The degrees multiply to the number of devices. Layers that the stages do not divide evenly go to the stages before
-    the last one, as in vLLM. With more tensor-parallel ranks than key/value heads, each rank has a copy of one.
+    The product of the degrees is the number of devices. If the stages cannot all have the same number of layers, the
+    stages before the last one get the extra layers, as in vLLM. With more tensor-parallel ranks than key/value heads,
+    each rank holds a copy of one head.
 
     Parameters
     ----------
@@ -285,21 +310,21 @@ def layouts(
     memory
         The memory of one device: bytes, or text such as ``"80GiB"``.
     sizes
-        The sizes of the run: B sequences on all devices and C tokens in the cache, or S tokens to train.
+        The sizes of the run: B sequences on all devices together, each with C cached tokens or S tokens to train.
     train
         Whether the layouts are for training, with ZeRO stages and recomputation, instead of inference.
     micro_batch
-        The sequences of a micro-batch in training.
+        In training, the number of sequences in a micro-batch.
     even
-        Whether to leave out stages of different sizes and copies of key/value heads.
+        Whether to exclude layouts with stages of different sizes or copied key/value heads.
     by
         The objective: ``"memory"``, ``"sent"`` or ``"flops"``.
     share
-        The share of the memory that may be used, such as ``"90%"``.
+        The usable share of the memory, such as ``"90%"``.
     reserve
-        The amount of that share that stays free, such as ``"2GiB"``.
+        The memory to keep free within that share, such as ``"2GiB"``.
     limit
-        The number of layouts that are printed.
+        The number of layouts to print.
     progress
         A function that is called with the number of groups of layouts done and their total.
     client
@@ -331,6 +356,8 @@ def layouts(
     for name, number, most in (("micro_batch", micro_batch, 2**20), ("limit", limit, 10**5)):
         if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
             raise OptionError(f"{name}={number} is not supported; choose a whole number from 1 to {most:,}")
+    if micro_batch != 1 and not train:
+        raise OptionError(f"micro_batch={micro_batch} is not supported without train; decoding has no micro-batches")
     check_conventions(conventions)
     purpose = TRAINING if train else INFERENCE
     conventions = {**purpose.conventions, **conventions}
@@ -344,10 +371,14 @@ def layouts(
             "1:64"
         ) from None
     model = composed_model(target).set(sizes or {})
-    for size in model.known:
+    for size, value in model.known.items():
+        if size.name in ("C", "S") and size.name not in purpose.sizes:
+            raise OptionError(f"{size}={value} has no effect on {purpose.name}; remove it" + " or --train" * train)
         if size.name in CHOSEN_SIZES:
-            raise OptionError(f"{size} is not a size of a layout: {CHOSEN_SIZES[size.name]}")
+            raise OptionError(f"{size} cannot be set for layout; {CHOSEN_SIZES[size.name]}")
     search = _Search(model, purpose, micro_batch, even, conventions, client)
+    search.check_choices()
+    search.check_lengths()
     rows, searched, refused = search.run(numbers, progress)
     rows = _sorted(rows, by, room)
     run = {**search.run_sizes, **({"micro-batch": micro_batch} if train else {})}
@@ -358,7 +389,7 @@ def check_conventions(conventions: Mapping[str, str]) -> None:
     """Raise OptionError for a convention that the search chooses itself."""
     for name, instead in CHOSEN.items():
         if name in conventions:
-            raise OptionError(f"{name}={conventions[name]} is not supported by layout: {instead}")
+            raise OptionError(f"{name}={conventions[name]} is not supported by layout; {instead}")
 
 
 @dataclass(frozen=True)
@@ -378,7 +409,7 @@ class _Search:
         known = {str(size): int(number) for size, number in self.model.known.items()}
         if missing := [name for name in self.purpose.sizes if name not in known]:
             named = " and ".join(f"{name} ({letter(self.model_symbol(name)).meaning})" for name in missing)
-            raise SizeError(f"layout needs a value for {named}; give it with --set {missing[0]}=8")
+            raise SizeError(f"layout needs a value for {named}; set it, as in --set {missing[0]}=8")
         return {name: known[name] for name in self.purpose.sizes}
 
     @staticmethod
@@ -398,6 +429,26 @@ class _Search:
         except RuleError:  # the memory of the whole model is not supported, and the refusals say why
             return dict(self.conventions)
 
+    def check_choices(self) -> None:
+        """Raise OptionError for a ZeRO stage or a kind of recomputation that no layout has."""
+        for name, choices in (("data", self.purpose.data), ("recompute", self.purpose.recompute)):
+            value = self.conventions.get(name)
+            if value is not None and value not in choices:
+                raise OptionError(f"{name}={value} is not supported by layout; choose from {', '.join(choices)}")
+        if self.conventions.get("implementation") == "none" and self.conventions.get("recompute", "none") != "none":
+            raise OptionError(
+                f"recompute={self.conventions['recompute']} has no effect with implementation=none, which counts no "
+                "activations; remove one of the two"
+            )
+
+    def check_lengths(self) -> None:
+        """Raise SizeError if the whole model does not support the sizes of the run, such as too many positions."""
+        try:
+            (memory, *_) = self._amounts((False,) * len(DEGREES), "off", "none")
+            memory.of(1, {**self.run_sizes, "B": self.micro_batch if self.purpose == TRAINING else self.run_sizes["B"]})
+        except RuleError:  # the refusals say why
+            return
+
     def run(self, numbers: Sequence[int], progress: Told) -> tuple[dict[str, Any], int, dict[str, str]]:
         """Return the columns of the supported layouts, the number of all layouts, and the refused kinds."""
         numpy = load_numpy()
@@ -408,7 +459,7 @@ class _Search:
         variants = {kinds: list(self._variants(kinds)) for kinds in groups}
         searched = sum(len(found) * len(variants[kinds]) for kinds, found in groups.items())
         if searched > MOST:
-            raise OptionError(f"{searched:,} layouts are too many; choose devices with at most {MOST:,}")
+            raise OptionError(f"{searched:,} layouts exceed the limit of {MOST:,}; choose fewer numbers of devices")
         tasks = [(found, kinds, *variant) for kinds, found in groups.items() for variant in variants[kinds]]
         pieces: list[dict[str, Any]] = []
         refused: dict[str, list[set[str]]] = {}
@@ -425,7 +476,7 @@ class _Search:
         }
         if self.purpose == INFERENCE:
             del joined["zero"], joined["recompute"]
-        return joined, searched, {why: ", ".join(sorted(set.intersection(*each))) for why, each in refused.items()}
+        return joined, searched, {why: _least_kinds(kinds) for why, kinds in refused.items()}
 
     def _pieces(self, tasks: Sequence[Any]) -> Iterable[dict[str, Any] | str]:
         """Return the layouts of each group, or why it is not supported; on the workers of a client if there is one."""
@@ -499,15 +550,18 @@ class _Search:
                 raise UnknownNameError(f"convention of {self.purpose.memory}", name, choices)
         wanted = (
             (self.purpose.memory, {**placed, **sharded, **again}),
-            ("communication", {**placed, **shared, "step": "training" if training else "forward"}),
+            ("communication", {**placed, **shared, "step": "training" if training else "decode"}),
             (self.purpose.flops, {**placed, **again}),
         )
+        layers = int(self.model.known.get(L, 1))
+        factor = 4 * layers * max(layers, self.run_sizes["B"])  # layers of a stage, micro-batches, and sums of these
         return tuple(
             RankAmounts(
                 self.model,
                 name,
                 {**{k: v for k, v in given.items() if k in find_quantity(name).choices}, **own},
                 numpy.maximum,
+                factor,
             )
             for name, own in wanted
         )
@@ -522,7 +576,7 @@ class _Search:
         if self.purpose == INFERENCE:
             sizes = {**degrees, **self.run_sizes, "B": replica}
             bytes_needed, holds = _fullest(memory, ranks["pp"], sizes)
-            bytes_sent, also = _fullest(sent, ranks["pp"], {**degrees, "B": replica, "S": 1})
+            bytes_sent, also = _fullest(sent, ranks["pp"], sizes)
             work, too = _fullest(flops, ranks["pp"], sizes)
             return bytes_needed, bytes_sent, work, holds & also & too & self._possible(ranks)
         micro = self.micro_batch
@@ -561,7 +615,7 @@ def _sorted(rows: dict[str, Any], by: str, room: int) -> dict[str, Any]:
     others = [name for name in OBJECTIVES if name != by]
     keys = [rows[name] for name in (*reversed(others), by, "devices")]
     fits = rows["memory"] <= room
-    nearest = numpy.where(fits, 0, rows["memory"])  # of those that do not fit, the one that lacks the least comes first
+    nearest = numpy.where(fits, 0, rows["memory"])  # of those that do not fit, the closest comes first
     order = numpy.lexsort([*keys, nearest, ~fits])
     return {name: column[order] for name, column in rows.items()}
 
@@ -572,7 +626,7 @@ def _piece(search: _Search, task: Any) -> dict[str, Any] | str:
 
 
 def _fullest(amounts: RankAmounts, stages: Any, sizes: Mapping[str, Any], in_flight: Any = None) -> tuple[Any, Any]:
-    """Return the amount on the busiest rank of every layout of a group, and whether its conditions hold."""
+    """Return the amount on the busiest device of every layout of a group, and whether its conditions hold."""
     if int(stages.max()) == 1:
         return amounts.whole(sizes)
     found = amounts.stages(sizes)
@@ -582,7 +636,7 @@ def _fullest(amounts: RankAmounts, stages: Any, sizes: Mapping[str, Any], in_fli
 def _sent(
     amounts: RankAmounts, stages: Any, sizes: Mapping[str, Any], micro: int, count: Any, zero: str
 ) -> tuple[Any, Any]:
-    """Return the bytes that the busiest rank of every layout sends in one step of some micro-batches.
+    """Return the bytes that the busiest device of every layout sends in one step of some micro-batches.
 
     The bytes are affine in B: activations are sent for each micro-batch, weights and gradients once. With ZeRO stage 3,
     which does not combine with pipeline stages here, weights and gradients are sent for each micro-batch too.
@@ -617,10 +671,32 @@ def _kinds_used(kinds: tuple[bool, ...]) -> set[str]:
     return {name for name, used in zip(Ranks._fields, kinds, strict=True) if used}
 
 
+def _least_kinds(groups: Sequence[set[str]]) -> str:
+    """Return the kinds of parallelism of groups of layouts, without groups that have all kinds of another one.
+
+    >>> _least_kinds([{"tp"}, {"pp"}, {"tp", "pp"}]), _least_kinds([{"tp"}, set()])
+    ('tp, or pp', '')
+    """
+    least = [each for each in groups if not any(other < each for other in groups)]
+    return ", or ".join(dict.fromkeys(" and ".join(name for name in DEGREES if name in each) for each in least))
+
+
 def _runs(sizes: Sequence[int]) -> str:
-    """Return the layers of each stage: ``31, 32 × 2, 31``."""
+    """Return the layers of each stage: ``31, 2 × 32, 31``."""
     found = [(size, len(list(alike))) for size, alike in groupby(sizes)]
-    return ", ".join(f"{size} × {count}" if count > 1 else str(size) for size, count in found)
+    return ", ".join(f"{count} × {size}" if count > 1 else str(size) for size, count in found)
+
+
+def _named_numbers(devices: Sequence[int]) -> str:
+    """Return numbers of devices: ``1 device``, ``8 or 16 devices`` or ``1 to 64 devices``."""
+    first, last = devices[0], devices[-1]
+    if len(devices) == 1:
+        return f"{first:,} device{'s' * (first > 1)}"
+    if last - first == len(devices) - 1:
+        return f"{first:,} to {last:,} devices"
+    if len(devices) <= 8:
+        return f"{', '.join(f'{each:,}' for each in devices[:-1])} or {last:,} devices"
+    return f"{len(devices):,} numbers of devices from {first:,} to {last:,}, each"
 
 
 def _bytes(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Lines that vLLM and llama.cpp print about the memory of a model."""
+"""Log lines of vLLM and llama.cpp on the memory of a model."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LogLine:
     number : PrintedNumber
         The number.
     quantity : str
-        The quantity that it counts, or "" if its unit decides.
+        The quantity that it counts, or "" if its unit determines it.
     sizes : Mapping[str, int]
         The sizes that the line states.
     conventions : Mapping[str, str]
@@ -78,7 +78,7 @@ def _bits_per_weight(found: re.Match[str]) -> LogLine:
 
 
 def _binary(found: re.Match[str]) -> LogLine:
-    """Return a size; vLLM printed GB for powers of 1,024 in earlier versions."""
+    """Return a size in GiB; earlier versions of vLLM call this unit GB."""
     return LogLine(found[0], "loaded weights", printed(f"{found[1]} GiB"))
 
 
@@ -161,7 +161,7 @@ class LogExplanation(FormulaAnswer):
         }
 
     def table(self) -> dict[str, list[Any]]:
-        """Return the bytes behind the line."""
+        """Return the bytes that the line states."""
         return {"what": [self.line.text], "bytes": [self.value]}
 
     def _picture(self, by: str) -> Plot:
@@ -186,7 +186,7 @@ def explain_log_line(model: Model, line: LogLine, conventions: Mapping[str, str]
 
 
 def _cache_of_tokens(model: Model, line: LogLine, conventions: Mapping[str, str]) -> LogExplanation:
-    """Return the memory of vLLM's cache, which is proportional to the tokens if every layer caches all of them."""
+    """Return the size of vLLM's cache, which is proportional to the tokens if every layer caches all tokens."""
     tokens = int(line.number.value)
 
     def at(count: int) -> int:
@@ -195,15 +195,15 @@ def _cache_of_tokens(model: Model, line: LogLine, conventions: Mapping[str, str]
     whole, page = at(tokens), at(PAGE)
     if whole * PAGE != page * tokens or at(2 * tokens) != 2 * whole:
         raise OptionError(
-            f"{line.text!r} states the memory only if every token needs the same bytes, but {model.target} has windows "
-            "or states of a fixed size: vLLM then prints the number of concurrent requests times their length; use "
-            "`symformer show -q kv-cache` with --set B and C"
+            f"{line.text!r} determines the memory only if every token takes the same number of bytes, but "
+            f"{model.target} has windows or states of a fixed size. vLLM then prints the number of concurrent requests "
+            "times their length; use `symformer show -q kv-cache` and set B and C"
         )
     each = Fraction(whole, tokens)
     shown = f"{number(whole)} bytes ({whole / GIB:.2f} GiB)"
     reason = (
-        f"{line.text} is {shown} of keys and values of {model.target} in all ranks together: {number(tokens)} tokens "
-        f"of all requests, {number(each)} bytes each"
+        f"{line.text} is {shown} of keys and values for {model.target}, on all ranks together: {number(tokens)} tokens "
+        f"of {number(each)} bytes each, for all requests"
     )
     sized = model.set({B: 1, C: tokens})
     return LogExplanation(sized, line, "exact", reason, sized.formula("kv-cache", **conventions), whole)
@@ -236,7 +236,7 @@ def _format_of_bits(model: Model, line: LogLine) -> LogExplanation:
     if not fitting:
         size, name, formula = nearest
         reason = (
-            f"{line.text} is not the size of {model.target} in any GGUF type: the nearest is {name}, "
+            f"{line.text} does not match the size of {model.target} in any GGUF type; the nearest is {name}, "
             f"{number(size)} bytes ({size / GIB:.2f} GiB, {8 * size / parameters:.2f} bits per weight)"
         )
         return LogExplanation(model, line, "unexplained", reason, formula, size)

@@ -133,6 +133,9 @@ class RankAmounts:
         Its conventions, without ``pipeline``.
     larger : Callable[[Number, Number], Number]
         The larger of two numbers or of two arrays.
+    factor : int
+        The largest factor by which amounts are multiplied. Arrays whose products may need more than 64 bits have Python
+        integers.
 
     """
 
@@ -140,6 +143,7 @@ class RankAmounts:
     quantity: str
     conventions: Mapping[str, str]
     larger: Callable[[Number, Number], Number] = max
+    factor: int = 1
 
     def whole(self, sizes: Mapping[str, Number]) -> Masked:
         """Return the amount without pipeline stages, and whether the sizes satisfy every condition.
@@ -166,6 +170,8 @@ class RankAmounts:
             if not possible:
                 raise SizeError(f"N_tp={sizes['N_tp']} neither divides the key/value heads nor is a multiple of them")
             return int(self._whole(**known))
+        if stages > len(self._order):
+            raise SizeError(f"{stages} pipeline stages are more than the {len(self._order)} layers that they divide")
         found = self.stages(sizes)
         if not found.holds:
             counts = dict.fromkeys(layer_counts(self.model.ledger), 1)
@@ -209,7 +215,7 @@ class RankAmounts:
     def _evaluated(self, compiled: Compiled, sizes: Mapping[str, Number]) -> Masked:
         known, possible = self._complete(compiled, sizes)
         value, holds = compiled.evaluate_with_mask(**known)
-        return value, holds & possible
+        return _exact(value, self.factor), holds & possible
 
     def _complete(self, compiled: Compiled, sizes: Mapping[str, Number]) -> tuple[dict[str, Number], Any]:
         """Return the sizes that a formula accepts, with a key/value head on every rank, and whether that is possible.
@@ -265,6 +271,13 @@ def stage_layers(order: Sequence[Symbol], stages: int) -> list[Mapping[Symbol, i
 def _in_flight(position: str, copies: int) -> dict[str, int]:
     """Return the sizes under which a stage stores the activations of some micro-batches."""
     return {"first": {"N_pp": copies}, "middle": {"N_pp": copies + 1, "I_pp": 1}, "last": {}}[position]
+
+
+def _exact(value: Number, factor: int) -> Number:
+    """Return an array with Python integers if its products with a factor may need more than 64 bits."""
+    if getattr(value, "dtype", None) is None or value.dtype == object or not value.size:
+        return value
+    return value.astype(object) if int(abs(value).max()) * factor >= 2**63 else value
 
 
 def _at(amount: Number, places: Any) -> Number:

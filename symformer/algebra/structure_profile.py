@@ -229,9 +229,13 @@ def _profile(component: Component, name: str, stack: LayerStack) -> StackProfile
     _layers(found, component, stack.kinds)
     for item in stack.after:
         _after(found, item)
-    for option in ("lora", "adapters"):
+    kinds = {
+        "lora": "low-rank updates (LoRA)",
+        "dora": "low-rank updates with trained magnitudes (DoRA)",
+        "adapters": "bottleneck adapters",
+    }
+    for option, kind in kinds.items():
         if targets := getattr(component, option, ()):
-            kind = "low-rank updates (LoRA)" if option == "lora" else "bottleneck adapters"
             found.add("adapters", f"{kind} of {' and '.join(targets)}")
     return found
 

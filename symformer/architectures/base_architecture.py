@@ -84,7 +84,9 @@ __all__ = [
 
 
 LORA = "Hu et al. 2021 [hu2021], section 4.1"
+DORA = "Liu et al. 2024 [liu2024b], section 4.1"
 HOULSBY = "Houlsby et al. 2019 [houlsby2019], section 2.1"
+DORA_MEANING = "Low-rank updates with a trained magnitude of each output feature (DoRA) are added to"
 # Some classes require that E/A is an integer although their head dimension is independent of it.
 HEADS_DIVIDE = (Divides(A, E),)
 OWN_ATTENTION = "the tensors that its own attention code saves are not known"
@@ -180,6 +182,7 @@ class Architecture(Component):
     """A whole model. A subclass sets its config fields, its torch class, and the variants that are certified."""
 
     lora: Words = ()  # the linear layers with a low-rank update, by the last words of their names; or all
+    dora: Words = ()  # the linear layers with a low-rank update and a trained magnitude of each output feature
     adapters: Words = ()  # the linear layers followed by a bottleneck adapter
 
     role: ClassVar[str] = "model"
@@ -205,6 +208,7 @@ class Architecture(Component):
         """Return the description for documents, with the adapters."""
         said = [super().about]
         said += [f"Low-rank updates (LoRA) are added to {_layers(self.lora)}, {LORA}."] if self.lora else []
+        said += [f"{DORA_MEANING} {_layers(self.dora)}, {DORA}."] if self.dora else []
         said += [f"Bottleneck adapters follow {_layers(self.adapters)}, {HOULSBY}."] if self.adapters else []
         said += ["Only these are trained; all other weights are frozen."] if len(said) > 1 else []
         return " ".join(said)

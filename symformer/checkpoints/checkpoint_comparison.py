@@ -22,7 +22,7 @@ from .row_names import RowAssignment, assign, is_piece, same_shape
 from .stored_form import StoredForm, packed_form, stored_form
 
 IN_JSON = "mean of scales"  # bitsandbytes stores it in the JSON of the quantization state
-INPUT_SCALES = "scales of the inputs of layers"
+INPUT_SCALES = "input scales"
 DIFFERENT = (UNKNOWN, OF_ADAPTERS)
 _TYPES = {"bf16": ("BF16",), "fp16": ("F16",), "fp32": ("F32",), "fp8": ("F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ")}
 SHOWN = 3  # names of tensors that belong to no row, in one line
@@ -68,7 +68,7 @@ class CheckpointComparison:
 
     @property
     def differences(self) -> tuple[str, ...]:
-        """One line for every row that differs and every kind of tensors that make the model a different one."""
+        """One line for each row that differs, and for each kind of extra tensors that belong to a different model."""
         found = [f"{each.row.path}: {each.difference}" for each in self.rows if each.difference]
         for kind in DIFFERENT:
             if tensors := self.extra.get(kind):
@@ -140,7 +140,7 @@ class CheckpointComparison:
         ]
         total = ["total", f"{sum(len(each.tensors) for each in self.rows):,}", "", "", number(self.row_bytes)]
         rows.append([*total, number(sum(each.row.bytes for each in self.rows)), ""])
-        head = ["row", "tensors", "shape", "type", "bytes", "bytes of the model", ""]
+        head = ["row", "tensors", "shape", "type", "bytes", "expected bytes", "result"]
         found: list[BriefBlock] = [
             Paragraph([self._title()]),
             Table.of(head, rows, "lrllrrl", total=True),
@@ -159,18 +159,19 @@ class CheckpointComparison:
 
     def _title(self) -> str:
         group = f" with groups of {self.form.group} elements" if self.form.group else ""
-        why = f", found from {self.form.reason}" if self.form.reason else ""
+        why = f", detected from {self.form.reason}" if self.form.reason else ""
         return f"{self.model.target} and {self.checkpoint.path}: weights={self.form.weights}{group}{why}"
 
     def _totals(self) -> list[str]:
         whole = self.checkpoint.tensor_bytes
         lines = [
-            f"all tensors of the checkpoint: {number(whole)} bytes; headers: {number(self.checkpoint.header_bytes)}"
+            f"all tensors in the checkpoint: {number(whole)} bytes; headers: "
+            f"{number(self.checkpoint.header_bytes)} bytes"
         ]
         away = self.row_bytes + self.in_json - self.weight_memory
-        said = "the same" if not away else f"{number(abs(away))} {'more' if away > 0 else 'fewer'}"
+        said = "the same" if not away else f"{number(abs(away))} bytes {'more' if away > 0 else 'fewer'}"
         json = f", of which {number(self.in_json)} are in JSON ({IN_JSON})" if self.in_json else ""
-        lines.append(f"weight-memory: {number(self.weight_memory)} bytes{json}; the rows of the checkpoint have {said}")
+        lines.append(f"weight-memory: {number(self.weight_memory)} bytes{json}; the rows in the checkpoint have {said}")
         stated = self.checkpoint.total_size
         if stated is not None and stated != whole:
             away = stated - whole
@@ -205,12 +206,12 @@ def compare_checkpoint(model: Model, checkpoint: Checkpoint, weights: str = "") 
     checkpoint : Checkpoint
         The checkpoint.
     weights : str
-        The format of ``weights=``; by default, the format that the checkpoint shows.
+        The format of ``weights=``; by default, the format detected from the checkpoint.
 
     Raises
     ------
     CheckpointError
-        If the checkpoint does not show its format, or is one of a format that is not supported.
+        If the format of the checkpoint cannot be detected or is not supported.
     SymformerError
         If weight memory of the model is not supported in this format.
 
@@ -287,7 +288,7 @@ def _take_inputs(found: RowAssignment, form: StoredForm) -> None:
 def _difference(row: ModelRow, tensors: Sequence[tuple[FileTensor, str]], weights: str) -> str:
     """Return how the tensors differ from a row of the model, or "" if they agree."""
     if not tensors:
-        return f"the checkpoint has no such tensor; the model has {row.copies:,} of {_spell(row.shape)}"
+        return f"missing in the checkpoint; the model has {row.copies:,} of shape {_spell(row.shape)}"
     whole = [tensor for tensor, part in tensors if not part]
     companions = len(whole) < len(tensors)
     if (not companions or weights.startswith(PREFIX)) and (said := _shapes(row, whole)):
@@ -313,12 +314,12 @@ def _shapes(row: ModelRow, whole: Sequence[FileTensor]) -> str:
     else:
         wrong = [tensor for tensor in whole if not is_piece(tensor.shape, row.shape)]
     if wrong:
-        return f"{wrong[0].name} has the shape {_spell(wrong[0].shape)}; the model has {_spell(row.shape)}"
+        return f"{wrong[0].name} has shape {_spell(wrong[0].shape)}; the model has {_spell(row.shape)}"
     if elements != row.elements:
         some = "1 tensor" if len(whole) == 1 else f"{len(whole):,} tensors"
         return (
-            f"the checkpoint has {number(elements)} elements in {some}, the model {number(row.elements)} in "
-            f"{row.copies:,} of {_spell(row.shape)}"
+            f"the checkpoint has {number(elements)} elements in {some}; the model has {number(row.elements)} "
+            f"in {row.copies:,} of shape {_spell(row.shape)}"
         )
     return ""
 
@@ -333,7 +334,7 @@ def _types(row: ModelRow, whole: Sequence[FileTensor]) -> str:
         " and ".join(f"{number(size)} bytes of {type_}" for type_, size in sorted(each.items()))
         for each in (sizes, row.parts)
     )
-    return f"the checkpoint has {theirs}; the model {ours}"
+    return f"the checkpoint has {theirs}; the model has {ours}"
 
 
 def _by_part(row: ModelRow, tensors: Sequence[tuple[FileTensor, str]]) -> str:

@@ -28,7 +28,7 @@ class CheckpointContents:
 
     @property
     def form(self) -> StoredForm | None:
-        """The weight format, if the tensors show it."""
+        """The weight format, if it can be detected."""
         try:
             return stored_form(self.checkpoint)
         except CheckpointError:
@@ -60,7 +60,7 @@ class CheckpointContents:
 
     @property
     def is_packed(self) -> bool:
-        """Whether elements of its tensors hold several parameters, or are scales of others."""
+        """Whether some tensors pack several parameters into an element, or are scales of others."""
         return self.checkpoint.format != "GGUF" and any(
             weight_and_part(each.name)[1] for each in self.checkpoint.tensors
         )
@@ -104,14 +104,16 @@ class CheckpointContents:
         ]
         if form is not None:
             group = f" with groups of {form.group} elements" if form.group else ""
-            lines.append(f"weights={form.weights}{group}, found from {form.reason}")
+            lines.append(f"weights={form.weights}{group}, detected from {form.reason}")
         if checkpoint.format == "GGUF":
             bits = f"{8 * size / self.elements:.4f} bits per weight" if self.elements else "no weights"
             lines.append(f"architecture {checkpoint.metadata.get('general.architecture', 'not stated')}; {bits}")
         if checkpoint.total_size not in (None, size):
             lines.append(f"the index states {number(checkpoint.total_size or 0)} bytes, not {number(size)}")
         if self.model is not None:
-            lines.append(f"its config.json: {self.model.title}, {number(int(self.model.params.value()))} parameters")
+            lines.append(
+                f"config.json next to it: {self.model.title}, {number(int(self.model.params.value()))} parameters"
+            )
         found: list[BriefBlock] = [*(Paragraph([line]) for line in lines)]
         found.append(_table("type", self.by_type, size))
         modules = dict(list(self.by_module.items())[:MOST])

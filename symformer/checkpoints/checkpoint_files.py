@@ -15,9 +15,9 @@ from .gguf_header import read_gguf
 from .safetensors_header import read_safetensors
 
 SAFETENSORS, GGUF, INDEX = ".safetensors", ".gguf", ".safetensors.index.json"
-# Files that contain pickled objects, whose reading can run code, or formats of other libraries.
+# Files with pickled objects, which can run code when they are loaded, and formats of other libraries.
 OTHERS = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".h5", ".msgpack", ".npz", ".onnx", ".pdparams", ".bin.index.json")
-ONLY = "only the headers of safetensors and GGUF files are read"
+ONLY = "only safetensors and GGUF files are supported"
 MAX_INDEX, MAX_FILES, MAX_TENSORS = 64_000_000, 10_000, 2_000_000
 _PART = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.DOTALL)
 
@@ -38,7 +38,7 @@ def is_checkpoint(path: str) -> bool:
 
 
 def checkpoint_in(folder: str) -> str:
-    """Return the path of the checkpoint in a folder, without reading it; "" if there is none or there are several."""
+    """Return the path of the checkpoint in a folder, without reading it; "" if there is none or more than one."""
     try:
         return os.path.join(folder, _file_in(folder)) if os.path.isdir(folder) else ""
     except (OSError, ValueError, CheckpointError):
@@ -81,7 +81,7 @@ def _open(path: str) -> Checkpoint:
     if part := _PART.fullmatch(name):
         total = int(part[3])
         if not 0 < total <= MAX_FILES:
-            raise CheckpointError(f"{path} is named as one of {total:,} parts; the limit is {MAX_FILES:,}")
+            raise CheckpointError(f"{path} is one of {total:,} parts by its name; the limit is {MAX_FILES:,}")
         names = [f"{part[1]}-{number:05}-of-{part[3]}.gguf" for number in range(1, total + 1)]
         return Checkpoint(path, "GGUF", _headers(path, folder, names))
     return Checkpoint(path, "GGUF" if name.endswith(GGUF) else "safetensors", {name: _header(path)})
@@ -124,7 +124,7 @@ def _file_in(folder: str) -> str:
             return found[0]
         if found:
             why = "" if found is indexes or found is ggufs else " and no index"
-            raise CheckpointError(f"{folder} has several checkpoint files{why} ({listed(found)}); give one of them")
+            raise CheckpointError(f"{folder} has several checkpoint files{why} ({listed(found)}); name one of them")
     if pickled := [name for name in names if name.endswith(OTHERS)]:
         raise CheckpointError(f"{folder} has no safetensors or GGUF file, but {listed(pickled)}; {ONLY}")
     raise CheckpointError(f"{folder} has no .safetensors or .gguf file")
@@ -139,12 +139,14 @@ def _indexed(path: str) -> Checkpoint:
     for name in names:
         if name in ("", ".", "..") or re.search(r"[/\\\0]", name) or not name.endswith(SAFETENSORS):
             raise CheckpointError(
-                f"{path} names the file {quoted(name)}; it should be the name of a .safetensors file in the same folder"
+                f"{path} names the file {quoted(name)}; it should be a .safetensors file in the same folder"
             )
     folder = os.path.dirname(path)
     for name in names:
         if not os.path.lexists(os.path.join(folder, name)):
-            raise CheckpointError(f"{path} names {name}, which does not exist in its folder; download all of its files")
+            raise CheckpointError(
+                f"{path} names {name}, which does not exist in the same folder; download every file in the index"
+            )
     files = _headers(path, folder, names)
     stored = {tensor.name: name for name, header in files.items() for tensor in header.tensors}
     if other := [name for name, shard in shards.items() if stored.get(name) != shard]:
@@ -172,16 +174,16 @@ def _index(path: str) -> dict[str, Any]:
     if not stat.S_ISREG(about.st_mode):
         raise CheckpointError(f"{path} is not a regular file")
     if about.st_size > MAX_INDEX:
-        raise CheckpointError(f"{path} has {about.st_size:,} bytes, more than the limit of {MAX_INDEX:,} of an index")
+        raise CheckpointError(f"{path} has {about.st_size:,} bytes, more than the limit of {MAX_INDEX:,} for an index")
     with open(path, "rb") as file:
         content = file.read(MAX_INDEX + 1)
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"{path} is not a JSON document: {' '.join(str(error).split())[:160]}") from None
+        raise CheckpointError(f"{path} is not valid JSON: {' '.join(str(error).split())[:160]}") from None
     shards = found.get("weight_map") if isinstance(found, dict) else None
     if not isinstance(shards, dict) or not shards or not _all_text(list(shards.values())):
-        raise CheckpointError(f"{path} has no 'weight_map' from the names of tensors to the names of files")
+        raise CheckpointError(f"{path} has no 'weight_map' from tensor names to file names")
     return found  # type: ignore[no-any-return]
 
 

@@ -136,7 +136,7 @@ def _of_parts(name: str) -> Iterator[str]:
 
 
 # Tensors that are not weights of a model as transformers counts them, by their names, each with its description.
-# They do not make a difference: they are buffers, copies, or values that the runtime computes.
+# They do not count as differences: they are buffers, copies, or values that the runtime computes.
 BUFFERS: Sequence[tuple[str, str]] = (
     (r"(?:^|\.)(?:rotary_emb|rotary_embeddings|rotary_pos_emb|rotary)\.(?:.*)(?:inv_freq|cos_cached|sin_cached)$|"
      r"(?:^|\.)inv_freq$|^rope_(?:freqs|factors_long|factors_short)\.weight$", "rotary frequencies"),
@@ -144,20 +144,20 @@ BUFFERS: Sequence[tuple[str, str]] = (
     (r"(?:^|\.)attn\.(?:masked_)?bias$|(?:^|\.)attention\.(?:masked_)?bias$|(?:^|\.)attn\.attention\.(?:masked_)?bias$",
      "causal masks"),
     (r"e_score_correction_bias$|expert_bias$|exp_probs_b\.bias$|\.gate\.bias$",
-     "biases that balance the experts, which are buffers"),
-    (r"\.(?:running_mean|running_var|num_batches_tracked)$", "statistics of normalization"),
+     "expert-balancing biases (buffers)"),
+    (r"\.(?:running_mean|running_var|num_batches_tracked)$", "normalization statistics"),
     (r"(?:^|\.)final_logits_bias$|\.act_fn\.(?:beta|eps|alpha_p|alpha_n)$|\.layer_scalar$|embed_scale$|\.tid2eid$",
      "other buffers"),
-    (r"(?:^|\.)(?:mtp|nextn|mtp_layers|mtp_block)\.", "layers that predict several tokens"),
+    (r"(?:^|\.)(?:mtp|nextn|mtp_layers|mtp_block)\.", "multi-token prediction layers"),
     (r"\.(?:k_scale|v_scale|kv_scale|output_scale)$", "scales of a quantized KV cache"),
-    (r"\.(?:input_scale|input_global_scale|input_zero_point)$", "scales of the inputs of layers"),
+    (r"\.(?:input_scale|input_global_scale|input_zero_point)$", "input scales"),
     (r"\.weight\.(?:quant_map|nested_quant_map|quant_state\.bitsandbytes__\w+)$|\.weight_format$",
-     "tables and JSON of bitsandbytes"),
+     "bitsandbytes tables and JSON"),
     (r"^(?:tokenizer|tekken|spiece|sentencepiece)[\w.]*$", "the tokenizer"),
 )  # fmt: skip
-# Tensors that make a model a different one.
+# Tensors that count as differences.
 ADAPTERS = r"\.(?:lora_\w+|hada_\w+|ia3_l|vera_\w+|oft_\w+|boft_\w+)(?:\.|$)|^prompt_embeddings$"
-MORE_LAYERS = "layers that predict several tokens"
+MORE_LAYERS = "multi-token prediction layers"
 COPIES = "copies of tied weights"
 UNKNOWN, OF_ADAPTERS = "not in the model", "part of adapters"
 
@@ -173,7 +173,7 @@ def extra_kind(name: str) -> str:
     return next((kind for pattern, kind in BUFFERS if re.search(pattern, name)), UNKNOWN)
 
 
-# The tensors in which a quantized matrix is kept: the ending of the name, the ending that replaces it, the part of the
+# The tensors that store a quantized matrix: the ending of the name, the ending that replaces it, the part of the
 # format. The weight itself is "codes" if it has companions.
 COMPANIONS: Sequence[tuple[str, str, str]] = (
     (".qweight", ".weight", "codes"),

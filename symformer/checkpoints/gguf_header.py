@@ -60,8 +60,8 @@ def _start(path: str, reader: _Reader) -> tuple[int, int, int]:
     version = reader.number("I")
     if version not in VERSIONS:
         swapped = int.from_bytes(version.to_bytes(4, "little"), "big")
-        said = f"is big-endian (version {swapped})" if swapped in VERSIONS else f"has version {version} of the format"
-        raise CheckpointError(f"{path} {said}; versions 2 and 3 of little-endian GGUF files are supported")
+        said = f"is big-endian (version {swapped})" if swapped in VERSIONS else f"has format version {version}"
+        raise CheckpointError(f"{path} {said}; only little-endian files of versions 2 and 3 are supported")
     return version, reader.number("Q"), reader.number("Q")
 
 
@@ -74,8 +74,10 @@ class _Reader:
     def _advance(self, length: int, what: str) -> int:
         start = self.place
         if length > self.end - start:
-            limit = f"the limit of {MAX_HEADER:,} bytes of a header" if self.end == MAX_HEADER else "the file"
-            raise CheckpointError(f"{self.path} is truncated or damaged: {what} ends after {limit}")
+            limit = (
+                f"the limit of {MAX_HEADER:,} bytes for a header" if self.end == MAX_HEADER else "the end of the file"
+            )
+            raise CheckpointError(f"{self.path} is truncated or damaged: {what} extends past {limit}")
         self.place += length
         return start
 
@@ -137,12 +139,12 @@ class _Stated:
         shape = tuple(reader.number("Q") for _ in range(dims))
         kind, place = reader.number("I"), reader.number("Q")
         if kind not in blocks:
-            raise CheckpointError(f"{reader.path}: the type {kind} of {quoted(name)} is unknown to the gguf package")
+            raise CheckpointError(f"{reader.path}: the gguf package does not know the type {kind} of {quoted(name)}")
         type_, block, size = blocks[kind]
         if shape and shape[0] % block:
             raise CheckpointError(
-                f"{reader.path} is damaged: {quoted(name)} has rows of {shape[0]:,} elements, which blocks of "
-                f"{block} of type {type_} do not divide"
+                f"{reader.path} is damaged: {quoted(name)} has rows of {shape[0]:,} elements, not a multiple of "
+                f"the block size of {type_}, {block}"
             )
         # The innermost dimension comes first in the file.
         return cls(name, type_, shape[::-1], prod(shape) // block * size, place)
@@ -157,7 +159,9 @@ def _check_places(path: str, stated: list[_Stated], start: int, size: int, align
             raise CheckpointError(f"{path} is damaged: it has two tensors with the name {quoted(each.name)}")
         names.add(each.name)
         if each.place % alignment:
-            raise CheckpointError(f"{path} is damaged: {quoted(each.name)} does not begin at a multiple of {alignment}")
+            raise CheckpointError(
+                f"{path} is damaged: {quoted(each.name)} does not begin at a multiple of {alignment} bytes"
+            )
         if each.place < end:
             raise CheckpointError(f"{path} is damaged: {quoted(each.name)} overlaps {quoted(before)}")
         before, end = each.name, each.place + each.bytes

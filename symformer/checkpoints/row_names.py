@@ -1,4 +1,4 @@
-"""Which row of a model each tensor of a checkpoint belongs to, by its name; by its shape where layers differ."""
+"""The row of a model that each tensor of a checkpoint belongs to, by name, or by shape if layers differ."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _ELEMENTS = {"BF16": "bf16", "F16": "fp16", "F32": "fp32"}
 
 @dataclass(frozen=True)
 class StoredForm:
-    """A format of ``weights=``, and its elements per group, if the checkpoint shows them."""
+    """A format of ``weights=``, and its elements per group, if the checkpoint determines them."""
 
     weights: str
     group: int = 0
@@ -24,12 +24,12 @@ class StoredForm:
 
 
 def stored_form(checkpoint: Checkpoint) -> StoredForm:
-    """Return the format of a checkpoint. Raises CheckpointError if its tensors do not show one that is supported."""
+    """Return the format of a checkpoint. Raises CheckpointError if it cannot be detected or is not supported."""
     found = _of_gguf(checkpoint) if checkpoint.format == "GGUF" else _of_safetensors(checkpoint.tensors)
     if found.weights not in MEANINGS:
         raise CheckpointError(
-            f"{checkpoint.path} is stored in the format {found.weights}, which is not supported; compare it with "
-            "another one by --option weights=FORMAT"
+            f"{checkpoint.path} is stored in the format {found.weights}, which is not supported; to compare it "
+            "with another format, use --option weights=FORMAT"
         )
     return found
 
@@ -41,8 +41,8 @@ def _of_gguf(checkpoint: Checkpoint) -> StoredForm:
     names = {int(each): each.name for each in LlamaFileType}
     if stated not in names:
         raise CheckpointError(
-            f"{checkpoint.path} does not state its mixture (general.file_type is {stated}); state it by "
-            "--option weights=gguf:q4_k_m or another"
+            f"{checkpoint.path} does not state its mixture (general.file_type is {stated}); name it, as in "
+            "--option weights=gguf:q4_k_m"
         )
     name = names[int(stated)].removeprefix("MOSTLY_").removeprefix("ALL_").lower()
     return StoredForm(PREFIX + name, reason="general.file_type of the file")
@@ -64,7 +64,9 @@ def _of_safetensors(tensors: Sequence[FileTensor]) -> StoredForm:
         return StoredForm(_ELEMENTS[type_], reason=f"the type of {100 * most / sum(sizes.values()):.4g}% of its bytes")
     if type_.startswith("F8_E4M3"):
         return StoredForm("fp8", reason="its type without scales")
-    raise CheckpointError(f"most bytes of the checkpoint are of type {type_}; state its format by --option weights=")
+    raise CheckpointError(
+        f"most bytes of the checkpoint have type {type_}, from which no format follows; name it with --option weights="
+    )
 
 
 Shapes = dict[str, FileTensor]

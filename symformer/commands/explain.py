@@ -29,8 +29,8 @@ def command(
 ) -> None:
     """Identify what a published number counts.
 
-    Write NUMBER as published: 124M, 163,037,184, "37B active", "17.6 GMACs", "13.5 GB". It can also be a line of a log
-    of vLLM or llama.cpp, or the size of a file. The exit status is 1 if no known count matches.
+    Write NUMBER as published: 124M, 163,037,184, "37B active", "17.6 GMACs", "13.5 GB". It can also be the size
+    of a file or a line from a log of vLLM or llama.cpp. The exit status is 1 if no known count matches.
 
     \b
     symformer explain gpt2 117M

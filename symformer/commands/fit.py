@@ -16,21 +16,31 @@ NONE = 1  # the exit status if no format fits
 
 @click.command("fit", cls=Command)
 @arguments.target
-@click.option("--gpus", "devices", type=click.IntRange(1, 4096), default=1, show_default=True, help="The devices.")
+@click.option(
+    "--gpus", "devices", type=click.IntRange(1, 4096), default=1, show_default=True, help="The number of devices."
+)
 @click.option("--memory", metavar="N", help="The memory of one device, such as 80GiB.")
 @click.option(
     "--gpu",
     metavar="NAME",
     shell_complete=completion_values.device,
-    help="The name of the device instead of its memory, such as h100-80gb; see `symformer list --devices`.",
+    help="The name of the device, instead of --memory, such as h100-80gb; see `symformer list --devices`.",
 )
-@click.option("--share", metavar="SHARE", help="The share of the memory that may be used, such as 90%.")
-@click.option("--reserve", metavar="N", help="The amount of that share that stays free, such as 2GiB.")
+@click.option("--share", metavar="SHARE", help="The usable share of the memory, such as 90%.")
+@click.option("--reserve", metavar="N", help="The memory to keep free within that share, such as 2GiB.")
 @click.option(
-    "--context", type=click.IntRange(1), default=8192, show_default=True, help="The context for the largest batch."
+    "--context",
+    type=click.IntRange(1),
+    default=8192,
+    show_default=True,
+    help="The context length, in tokens, for which to find the largest batch.",
 )
 @click.option(
-    "--batch", type=click.IntRange(1), default=1, show_default=True, help="The batch for the longest context."
+    "--batch",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="The batch size for which to find the longest context.",
 )
 @click.option("--weights", multiple=True, metavar="FORMAT", help="A weight format, such as awq; repeatable.")
 @arguments.sets
@@ -60,9 +70,10 @@ def command(
 ) -> int:
     """Show which weight formats fit on devices, with the longest context and the largest batch.
 
-    Each format takes the layout with the most tensor-parallel ranks that its sizes allow; pipeline stages divide the
-    layers among the rest. The bytes are the weights, the cache and the logits of the fullest device. Engines also need
-    memory for activations and their own buffers: use --share or --reserve. If no format fits, the exit status is 1.
+    For each format, fit uses the first layout that fits, starting with the most tensor-parallel ranks; pipeline stages
+    use the remaining devices. It counts the weights, the cache and the logits on the fullest device. Engines also need
+    memory for activations and their own buffers; leave room with --share or --reserve. If no format fits, the exit
+    status is 1.
 
     \b
     symformer fit llama-3.3-70b-instruct --gpus 2 --memory 80GiB --share 90%
@@ -77,9 +88,13 @@ def command(
 
     if output is not None and Path(output).suffix.lower() in DOCUMENTS:
         if as_json:
-            raise click.UsageError("--json prints numbers and -o writes a document; remove one of the two")
+            raise click.UsageError("--json and -o with a document cannot be combined; remove one of the two")
         check_output(output, "a document", FORMATS)
     else:
+        if output is not None and Path(output).suffix.lower() not in (".svg", ".pdf", ".png"):
+            raise click.UsageError(
+                f"{output} is not a plot or a document; write FILE.svg, .pdf or .png, or FILE.html, .md, .tex or .typ"
+            )
         plot_output.check(output, as_json)
     if memory is not None and gpu is not None:
         raise click.UsageError("--memory and --gpu cannot be combined; remove one of the two")

@@ -1,4 +1,4 @@
-"""``symformer layout``: how devices can divide a model."""
+"""``symformer layout``: the ways to split a model across devices."""
 
 from __future__ import annotations
 
@@ -14,32 +14,37 @@ NONE = 1  # the exit status if no layout fits
 @click.command("layout", cls=Command)
 @arguments.target
 @click.option(
-    "--gpus", "devices", default="8", show_default=True, metavar="N", help="The devices: 16, a list 8,16, or 1:64."
+    "--gpus",
+    "devices",
+    default="8",
+    show_default=True,
+    metavar="N",
+    help="The number of devices: 16, a list 8,16, or a range 1:64.",
 )
 @click.option("--memory", metavar="N", help="The memory of one device, such as 80GiB.")
 @click.option(
     "--gpu",
     metavar="NAME",
     shell_complete=completion_values.device,
-    help="The name of the device instead of its memory, such as h100-80gb; see `symformer list --devices`.",
+    help="The name of the device, instead of --memory, such as h100-80gb; see `symformer list --devices`.",
 )
-@click.option("--share", metavar="SHARE", help="The share of the memory that may be used, such as 90%.")
-@click.option("--reserve", metavar="N", help="The amount of that share that stays free, such as 2GiB.")
-@click.option("--train", is_flag=True, help="Divide a training step, with ZeRO stages and recomputation.")
+@click.option("--share", metavar="SHARE", help="The usable share of the memory, such as 90%.")
+@click.option("--reserve", metavar="N", help="The memory to keep free within that share, such as 2GiB.")
+@click.option("--train", is_flag=True, help="List layouts for training, with ZeRO stages and recomputation.")
 @click.option(
     "--micro-batch",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="With --train: the sequences of a micro-batch.",
+    help="With --train: the number of sequences in a micro-batch.",
 )
-@click.option("--even", is_flag=True, help="Leave out stages of different sizes and copies of key/value heads.")
+@click.option("--even", is_flag=True, help="Exclude layouts with stages of different sizes or copied key/value heads.")
 @click.option(
     "--by",
     type=click.Choice(["memory", "sent", "flops"]),
     default="memory",
     show_default=True,
-    help="What to sort by: the memory, the bytes sent or the FLOPs of the busiest rank.",
+    help="Sort by the memory, the bytes sent or the FLOPs of the busiest device.",
 )
 @click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="The number of layouts to show.")
 @arguments.sets
@@ -61,16 +66,16 @@ def command(
     options: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Show how devices can divide a model: tensor, pipeline, context, expert and data parallelism.
+    """List the ways to split a model across devices: tensor, pipeline, context, expert and data parallelism.
 
-    The degrees multiply to the number of devices. Set B, the sequences on all devices, and C, the tokens in the cache;
-    with --train, S instead of C. Layers that the stages do not divide evenly go to the stages before the last one, as
-    in vLLM. With more tensor-parallel ranks than key/value heads, each rank has a copy of one. If no layout fits, the
-    exit status is 1.
+    The product of the degrees is the number of devices. Set B, the total number of sequences, and C, the cached tokens
+    of each; with --train, set S, the sequence length, instead of C. If the stages cannot all have the same number of
+    layers, the stages before the last one get the extra layers, as in vLLM. With more tensor-parallel ranks than
+    key/value heads, each rank holds a copy of one head. If no layout fits, the exit status is 1.
 
     \b
     symformer layout llama-3.1-405b --gpus 16 --memory 80GiB --set B=32 --set C=8192
-    symformer layout deepseek-v3 --gpus 8:64:8 --gpu h200-141gb --set B=64 --set C=32768 --by sent
+    symformer layout deepseek-v3 --gpus 8:64:8 --gpu h200 --set B=64 --set C=32768 --by sent
     symformer layout gpt2-large --gpus 8 --memory 16GB --train --set B=64 --set S=1024 --option implementation=megatron
     """
     from ..algebra.layouts import check_conventions, layouts

@@ -34,8 +34,8 @@ from .terminal import print_blocks, print_error, print_json, print_lines
     "--device",
     metavar="DEVICE",
     shell_complete=completion_values.device,
-    help="The device of a time bound, a utilization or a memory: a name, such as h100-80gb or h100-80gb:fp8 (see "
-    "`symformer list --devices`); for times also its bandwidth and peak, such as 3.35TB/s,989TFLOP/s.",
+    help="The device for a time bound, a utilization or a memory quantity: a name, such as h100-80gb or h100-80gb:fp8 "
+    "(see `symformer list --devices`); except for memory, also a bandwidth and a peak, such as 3.35TB/s,989TFLOP/s.",
 )
 @click.option(
     "--price",
@@ -58,8 +58,8 @@ def command(
 ) -> None:
     """Show a formula, its value and its breakdown.
 
-    `symformer --help` lists the forms of a TARGET. For the path of a checkpoint (a .safetensors or .gguf file, an
-    index.json, or a folder without a config.json), list the tensors that it stores.
+    `symformer --help` lists the forms of a TARGET. If TARGET is a checkpoint (a .safetensors or .gguf file, a
+    model.safetensors.index.json, or a folder with weights but no config.json), show lists its tensors.
     """
     from ..checkpoints.checkpoint_files import checkpoint_in, is_checkpoint
     from ..formulas import ranks
@@ -84,7 +84,9 @@ def command(
         raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
     if is_checkpoint(target):
         if quantity != "params" or sets or options or part or notation or every or device or per_hour:
-            raise click.UsageError(f"{target} is a checkpoint; show lists its tensors and takes no option but --json")
+            raise click.UsageError(
+                f"{target} is a checkpoint, for which show accepts only --json; remove the other options"
+            )
         _checkpoint(target, as_json)
         return
     if every:
@@ -117,7 +119,7 @@ def command(
         return
     lines = [*bound_lines(model, formula, cost), *([chosen.line(formula)] if chosen is not None else [])]
     if parse(target).kind is TargetKind.CONFIG and (stored := checkpoint_in(target)):
-        lines.append([Code(f"symformer show {stored}"), " lists the tensors that are stored in the folder"])
+        lines.append([Code(f"symformer show {stored}"), " lists the stored tensors"])
     memory = chosen.memory if isinstance(chosen, DeviceMemory) else None
     print_blocks(formula_blocks(model, whole, formula, lines, memory))
 

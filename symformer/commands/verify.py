@@ -30,8 +30,8 @@ from .terminal import print_blocks, print_json
     "--checkpoint",
     type=click.Path(),
     metavar="PATH",
-    help="Compare the weights with the headers of a checkpoint instead of torch: a .safetensors or .gguf file, an "
-    "index.json, or a folder.",
+    help="Compare the weights with a checkpoint instead of torch: a .safetensors or .gguf file, a "
+    "model.safetensors.index.json, or a folder. Only headers are read.",
 )
 @click.option("--write", is_flag=True, help="Store the certificates in the package; requires a source checkout.")
 @arguments.option
@@ -49,7 +49,7 @@ def command(
     """Verify formulas against torch models, or against a checkpoint.
 
     Parameters are compared row by row. If rows differ, they are printed and the exit status is 1. With --checkpoint,
-    torch is not needed: names, shapes, types and bytes are compared with weight-memory.
+    verify compares names, shapes, types and bytes with weight-memory and does not need torch.
 
     \b
     symformer verify gpt2
@@ -57,9 +57,7 @@ def command(
     """
     if checkpoint is not None:
         if len(targets) != 1 or everything or quantities or write or seed is not None:
-            raise click.UsageError(
-                "--checkpoint compares one target; remove --all, --quantity, --seed, --write and further targets"
-            )
+            raise click.UsageError("--checkpoint needs exactly one target and no --all, --quantity, --seed or --write")
         sys.exit(_compare(targets[0], checkpoint, options, as_json))
     if bool(targets) == everything:
         raise click.UsageError("give one or more targets, or --all without a target")

@@ -53,6 +53,7 @@ from ..ledger.facts import (
     PLACED,
     POOLED,
     RESAMPLED,
+    RESCALED,
     REST,
     REUSED_KEYS,
     REUSED_VALUES,
@@ -794,6 +795,8 @@ def _capped(entry: Entry, shown: Tree) -> Tree:
 
 def _multiplied(entry: Entry, x: Tree, others: Sequence[Tree]) -> Tree:
     """Return an elementwise product, or a product with a constant or with the root of a width."""
+    if entry.function == RESCALED:
+        raise _UnknownError  # it has a norm of a matrix and its update, and does not multiply the bias
     if others:
         return Pointwise((x, *(Sum((Number(1), each)) if entry.function == "lifted" else each for each in others)))
     root = Root(tree(entry.inputs[0].width))

@@ -38,10 +38,10 @@ def document(found: DeviceFit, version: str) -> Document:
     said, _ = with_references(said)
     devices = "1 device" if found.devices == 1 else f"{found.devices:,} devices"
     return Document(
-        f"{found.model.title} ({found.model.name}) on {devices} of {rounded(found.memory, 'bytes').partition(',')[0]}",
-        f"Computed by symformer {version} from closed forms. Bytes of weights and of the cache are exact by their "
-        "layout; the longest contexts and largest batches are upper bounds, because activations and the buffers of an "
-        "engine are not included.",
+        f"{found.model.title} ({found.model.name}) on {devices} of {rounded(found.memory, 'bytes').partition(', ')[0]}",
+        f"Computed by symformer {version} from closed forms. The bytes of the weights and of the cache are exact for "
+        "their formats. The longest contexts and the largest batches are upper bounds, because activations and the "
+        "engine's buffers are not included.",
         said,
         ["transformer", found.model.title, "inference memory", "quantization"],
         [("fit.json", json.dumps(found.to_json() | {"target": found.model.name}, indent=1, ensure_ascii=False) + "\n")],
@@ -54,13 +54,13 @@ def _closed_forms(found: DeviceFit) -> list[Block]:
     if not rows:
         return []
     said: list[Block] = [
-        Heading(1, ["The longest context"]),
+        Heading(1, ["Longest context"]),
         Paragraph(
             [
                 "The longest context of ",
                 Math(Size(B)),
-                " sequences, in closed form: the usable bytes minus the weights and the bytes of each sequence, "
-                "divided by the bytes of a token. It holds for contexts in which every window is full.",
+                " sequences, in closed form: the usable bytes, minus the weights and the fixed bytes of each sequence, "
+                "divided by the bytes per token. With sliding windows, it holds once every window is full.",
             ]
         ),
     ]
@@ -73,8 +73,11 @@ def _tree(found: DeviceFit, row: FittingFormat) -> Tree:
     form = row.formula
     if form is None:
         raise AssertionError("the format has no closed form")
-    sequences = Product((Number(form.per_sequence), Size(B)))
-    left = Sum((Number(found.usable), Minus(Number(form.fixed)), Minus(sequences)))
+    terms: list[Tree] = [Number(found.usable), Minus(Number(form.fixed))]
+    if form.per_sequence:
+        sequences = Product((Number(abs(form.per_sequence)), Size(B)))
+        terms.append(Minus(sequences) if form.per_sequence > 0 else sequences)
+    left = Sum(tuple(terms))
     pages = Call("floor", (FractionNode(left, Number(form.block * form.per_token)),))
     each = Call("floor", (FractionNode(pages, Size(B)),))
     return each if form.block == 1 else Product((Number(form.block), each))
@@ -88,7 +91,7 @@ def _formats(found: DeviceFit) -> list[Block]:
     ]
     if not rows:
         return []
-    return [Heading(1, ["The formats"]), Table(head, rows, "lwl")]
+    return [Heading(1, ["Formats"]), Table(head, rows, "lwl")]
 
 
 def _counted(found: DeviceFit) -> list[Block]:

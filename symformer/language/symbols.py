@@ -60,6 +60,7 @@ _TABLE = (
     Letter("C", "tokens already in the cache", "tokens", run=True),
     Letter("C_pre", "tokens of a prefix that all sequences share", "tokens", run=True),
     Letter("S_step", "tokens that an engine processes in one step", "tokens", growth=0, run=True),
+    Letter("S_page", "tokens of a page of the cache", "tokens", growth=0),
     Letter("N_new", "new tokens", "tokens", run=True),
     Letter("N_tok", "training tokens", "tokens", run=True),
     Letter(
@@ -275,6 +276,7 @@ B, S, S_enc, C, N_new, N_tok, C_win, C_local = (
     SYMBOLS[name] for name in ("B", "S", "S_enc", "C", "N_new", "N_tok", "C_win", "C_local")
 )
 C_pre, S_step = SYMBOLS["C_pre"], SYMBOLS["S_step"]
+S_page = SYMBOLS["S_page"]
 S_txt, S_img = SYMBOLS["S_txt"], SYMBOLS["S_img"]
 L, L_enc, L_dec = (SYMBOLS[name] for name in ("L", "L_enc", "L_dec"))
 L_local, L_global, L_dense, L_moe = (SYMBOLS[name] for name in ("L_local", "L_global", "L_dense", "L_moe"))

@@ -15,7 +15,7 @@ from sympy import Expr
 from ..language.errors import OptionError, RuleError, listed
 from ..language.shape_lines import Shape
 from ..language.symbols import H_adapter, R
-from .facts import Ledger, OperationKind, Part, Tensor, Weight
+from .facts import ONE, Ledger, OperationKind, Part, Tensor, Weight
 from .layer_kinds import sharing
 from .operations import Operations, inputs_of
 
@@ -24,6 +24,18 @@ def low_rank(ops: Operations, name: str, x: Tensor, out: Expr) -> Tensor:
     """x[…, in] -> B·A·x[…, out], scaled by a constant; Hu et al. 2021, eq. 3."""
     inner = ops.linear(_in(name, "lora_A"), ops.dropout(_in(name, "lora_dropout"), x), R, bias=False)
     return ops.scale(_in(name, "scaling"), ops.linear(_in(name, "lora_B"), inner, out, bias=False))
+
+
+def rescaled(ops: Operations, name: str, x: Tensor, y: Tensor) -> Tensor:
+    """y[…, out] -> z[…, out]: y + B·A·x, times a trained magnitude of each row of W + B·A; Liu et al. 2024, eq. 5.
+
+    The operations that compute the norms of the rows are not recorded: only quantities that count stored weights accept
+    these adapters (:func:`has_magnitudes`).
+    """
+    whole = ops.add(_in(name, "sum"), y, low_rank(ops, name, x, y.width))
+    magnitude = ops.learned(_in(name, "lora_magnitude_vector.weight"), y.width, adapter=True)
+    of_each = magnitude.view((*[ONE] * (len(y.shape) - 1), y.width))
+    return ops.multiply(_in(name, "rescaled"), whole, of_each, "rescaled")
 
 
 def bottleneck(ops: Operations, name: str, x: Tensor) -> Tensor:
@@ -41,8 +53,10 @@ Change = Callable[[Operations, str, Tensor, Tensor], Tensor]  # of a linear laye
 # The options that add an adapter, each with the new output of a linear layer.
 CHANGES: dict[str, Change] = {
     "lora": lambda ops, name, x, y: ops.add(f"{name}.sum", y, low_rank(ops, name, x, y.width)),
+    "dora": rescaled,
     "adapters": lambda ops, name, x, y: bottleneck(ops, f"{name}.adapter", y),
 }
+LOW_RANK = ("lora", "dora")  # the options that add a low-rank update; a layer has at most one
 
 
 @dataclass(frozen=True)
@@ -95,6 +109,11 @@ def is_adapted(ledger: Ledger) -> bool:
     return any(entry.adapter for _, entry in ledger)
 
 
+def has_magnitudes(ledger: Ledger) -> bool:
+    """Return True if a ledger has adapters with trained magnitudes (DoRA)."""
+    return any(entry.adapter and entry.kind is OperationKind.PARAMETER for _, entry in ledger)
+
+
 class _AdaptedOperations(Operations):
     """Operations that add the requested adapters to each linear layer."""
 
@@ -103,6 +122,7 @@ class _AdaptedOperations(Operations):
         self.names: set[str] = set()  # the last words of the paths of linear layers
         self._linear: set[str] = set()  # their paths
         self._adapters = adapters
+        self._updated: dict[str, str] = {}  # outputs with a low-rank update -> the adapted linear layer
         self._adapted: dict[str, str] = {}  # modules with an adapter -> the adapted linear layer
         self._scanning: set[str] = set()  # modules with a scan
         self._within = False  # whether an adapter is being recorded
@@ -118,9 +138,10 @@ class _AdaptedOperations(Operations):
             self.names.add(path.rpartition(".")[2])
         again = self._linear & {weight.path.rpartition(".")[0] for weight in facts.get("shared", {}).values()}
         self._linear.add(path)
-        for adapter in self._adapters:
-            if not any(map(adapter.wanted, (path, *again))):
-                continue
+        wanted = [adapter for adapter in self._adapters if any(map(adapter.wanted, (path, *again)))]
+        if len(updates := [str(adapter) for adapter in wanted if adapter.option in LOW_RANK]) > 1:
+            raise OptionError(f"{' and '.join(updates)} both adapt {path}; choose one of them for each layer")
+        for adapter in wanted:
             if facts.get("logits"):
                 raise OptionError(f"{adapter}: {path} is the LM head, and adapters of the LM head are not supported")
             if facts.get("shared"):
@@ -133,6 +154,8 @@ class _AdaptedOperations(Operations):
             self._within, self._recalled = True, bool(facts.get("recalled"))
             y = CHANGES[adapter.option](self, name, x, y)
             self._within = False
+            if adapter.option in LOW_RANK:
+                self._updated[y.name] = path
         return y
 
     def grouped_linear(self, name: str, x: Tensor, groups: Expr, out: Expr) -> Tensor:
@@ -165,7 +188,7 @@ class _AdaptedOperations(Operations):
 
     def route(self, name: str, x: Tensor, chosen: Expr, function: str = "") -> Tensor:
         """Record a router. Raises RuleError for an adapter of it: peft merges it into the matrix, with other FLOPs."""
-        router = x.name.removesuffix(".sum")
+        router = self._updated.get(x.name, x.name)
         for adapter in self._adapters:
             if router.rpartition(".")[2] in adapter.targets:
                 raise RuleError(f"{adapter}: {router} is a router, and adapters of routers are not supported")

@@ -61,6 +61,7 @@ WEIGHT_NORM = ("weight_v", "weight_g")  # a matrix for each position of a kernel
 GATHERED = ("by query", "by key")  # a selection of the column of the distance of each query and key
 BY_ROW = "by row"  # a delta rule whose decay differs between the rows of a state
 GENERAL = "general"  # a delta rule with different keys for the value that it replaces and for the new value
+RESCALED = "rescaled"  # a product with trained magnitudes, over the norms of the rows of the matrix and its update
 INTERPOLATED = "interpolated"  # an addition of a share of the difference to another tensor
 STREAMS = "streams"  # an operation on the residual streams of each token
 COPIES = "copies"  # a join of equal copies of a tensor

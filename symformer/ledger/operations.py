@@ -395,14 +395,14 @@ class Operations:
         )
         return stored
 
-    def learned(self, name: str, *shape: Expr, fixed: bool = False) -> Tensor:
+    def learned(self, name: str, *shape: Expr, fixed: bool = False, adapter: bool = False) -> Tensor:
         """Store a weight and return it as a tensor, such as a class token; a ``fixed`` one is never trained."""
         weight = self._store(name, "", shape)
         trained = not fixed and self._trained(OperationKind.PARAMETER, weight.path)
         encoded = self._encoding and given(weight.path, shape).encoded
         x = Tensor(weight.path, shape, None, ONE if trained else ZERO, encoded=encoded)
         facts: dict[str, Any] = {"weights": (weight,), "frozen": not trained, "fixed": fixed, "module": True}
-        entry = Entry(OperationKind.PARAMETER, weight.path, (), x, **facts)
+        entry = Entry(OperationKind.PARAMETER, weight.path, (), x, **facts, adapter=adapter)
         self._scopes[-1].items.append(entry)
         return x
 
@@ -470,11 +470,18 @@ class Operations:
         return self._write(OperationKind.ADD, name, (x, y, share), shape, function=INTERPOLATED)
 
     def multiply(
-        self, name: str, x: Tensor, y: Tensor, function: Literal["", "lifted"] = "", *, float32: bool = False
+        self,
+        name: str,
+        x: Tensor,
+        y: Tensor,
+        function: Literal["", "lifted", "rescaled"] = "",
+        *,
+        float32: bool = False,
     ) -> Tensor:
         """Return x · y elementwise, broadcast along axes of 1; or x · (1 + y) with function="lifted".
 
-        With ``float32`` the class keeps the result in float32.
+        With function="rescaled", y is divided by the norms of the rows of the matrix that computes x. With ``float32``
+        the class keeps the result in float32.
         """
         facts = {"function": function, "float32": float32}
         return self._write(OperationKind.MULTIPLY, name, (x, y), self._broadcast(name, x, y), **facts)

@@ -1,4 +1,4 @@
-"""Inference engines: what each stores for a sequence of C tokens, as its source at one commit states it."""
+"""Inference engines: how each stores the cache of a sequence of C tokens, according to one version of its source."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sympy import Expr, Min, ceiling
 from ..language.errors import OptionError, RuleError
 from ..language.symbols import C, S_step
 from ..ledger.facts import ATTENDING, CARRYING, Entry, Ledger, OperationKind
+from ..ledger.placement import WHOLE, Placement
 from .cache_formats import CACHE_FORMATS, ELEMENTS, paged
 
 DEFAULT = "transformers"
@@ -32,11 +33,11 @@ class Engine:
     source : str
         The version and the commit of the source that the rules follow.
     layout : Mapping[str, str]
-        Sentences on the stored tokens, windows and states, and on models with several of these.
+        Sentences on the cached tokens, windows and states, and on models with several of these.
     models : frozenset[str]
-        The architectures that it has a class for.
+        The architectures with a class in the engine.
     unknown : frozenset[str]
-        The architectures that it has a class for, but whose cache is not known.
+        The architectures with a class in the engine, but whose cache layout is not known.
     formats : frozenset[str]
         The formats of keys and values that it supports.
     latents : frozenset[str]
@@ -52,7 +53,7 @@ class Engine:
     windowed : frozenset[str] | None
         The architectures whose windows it uses; None: all. It caches all tokens of the others.
     wider : frozenset[str]
-        The architectures whose windows have another number of tokens than in transformers.
+        The architectures whose window lengths differ from those in transformers.
     states : str
         The value of the convention ``state`` that is its default.
     float_states : frozenset[str]
@@ -68,6 +69,8 @@ class Engine:
         The only tokens per page of a model with an indexer; "" if it has no such limit.
     shares : bool
         Whether sequences can share the pages of a prefix.
+    divides : bool
+        Whether it divides models among ranks as the conventions of placement do.
     step : int
         The default of S_step; 0 without default.
 
@@ -93,6 +96,7 @@ class Engine:
     packs_indexers: bool = False
     indexer_page: str = ""
     shares: bool = True
+    divides: bool = True
     step: int = 0
 
     @property
@@ -154,11 +158,18 @@ class Engine:
 
         """
         if architecture in self.unknown:
-            raise RuleError(f"the cache of {architecture} in {self.title} {self.source} is not known")
+            raise RuleError(
+                f"engine={self.name} does not support {architecture}: how {self.title} {self.source} stores its "
+                "cache is not known"
+            )
         if architecture and architecture not in self.models:
             raise RuleError(
-                f"engine={self.name} does not support {architecture}, which is not one of the built-in architectures "
-                f"with a class in {self.title} {self.source}"
+                f"engine={self.name} does not support {architecture}; it supports only built-in architectures with a "
+                f"class in {self.title} {self.source}"
+            )
+        if not self.divides and Placement.of(conventions) != WHOLE:
+            raise RuleError(
+                f"engine={self.name} is not supported per rank, because {self.title} divides models in another way"
             )
         form, block = conventions[cache], conventions.get("block", "off")
         if form not in self.formats:
@@ -174,18 +185,20 @@ class Engine:
             )
         pages = (self.indexer_page,) if indexed and self.indexer_page else self.pages
         if block not in pages and any(entry.kind in ATTENDING for _, entry in ledger):
-            choices = f"choose {' or '.join(pages)}" if pages != ("off",) else "it has no pages"
+            choices = f"choose {pages[0]}" if len(pages) == 1 else f"choose from {', '.join(pages)}"
+            choices = "it has no pages" if pages == ("off",) else choices
             raise OptionError(f"block={block} is not a page size of {self.title} for this model; {choices}")
         if conventions["window"] == "rolling":
             raise OptionError(f"window=rolling is not supported by {self.title}; choose window=reserved")
         if architecture in self.wider and conventions["window"] == "needed":
             raise RuleError(
-                f"{self.title} has other windows than transformers for {architecture}; choose window=reserved"
+                f"{self.title} uses different window lengths from transformers for {architecture}; choose "
+                "window=reserved"
             )
         if conventions.get("tokens") == "one":
-            raise OptionError(f"tokens=one has no formula with engine={self.name}; choose tokens=all")
+            raise OptionError(f"tokens=one is not supported with engine={self.name}; choose tokens=all")
         if conventions.get("context") == "on":
-            raise OptionError(f"context=on is not supported with engine={self.name}")
+            raise OptionError(f"context=on is not supported with engine={self.name}; choose context=off")
         if conventions.get("prefix") == "shared" and not self.shares:
             raise OptionError(
                 f"prefix=shared is not supported by {self.title}, which divides its cells among sequences"
@@ -193,19 +206,21 @@ class Engine:
         if any(entry.latent for _, entry in ledger) and architecture:
             wanted = "compressed" if architecture in self.latents else "expanded"
             if conventions["latent"] != wanted and not (self.expands and wanted == "compressed"):
-                raise OptionError(f"latent={conventions['latent']} is not what {self.title} caches for {architecture}")
+                raise OptionError(
+                    f"latent={conventions['latent']} is not supported by {self.title} for {architecture}; choose "
+                    f"latent={wanted}"
+                )
 
     def tokens(self, entry: Entry, window: str, block: str) -> Expr:
-        """Return how many tokens' room a layer has for a sequence of C tokens."""
+        """Return the number of tokens for which a layer has room, for a sequence of C tokens."""
         if entry.window is None or window == "reserved":
             return self.room(block)
         raise RuleError(
-            f"{entry.path}: the cache of one sequence in {self.title} is not known for layers with a window; choose "
-            "window=reserved"
+            f"{entry.path}: how {self.title} caches a layer with a sliding window is not known; choose window=reserved"
         )
 
     def room(self, block: str, tokens: Expr = C) -> Expr:
-        """Return the room for all tokens of a sequence."""
+        """Return the number of tokens for which a layer without a window has room."""
         return paged(block, tokens)
 
     def convolution_size(self, model: Expr) -> Expr:
@@ -246,7 +261,7 @@ class _LlamaCpp(Engine):
 
 
 def _has_indexer(ledger: Ledger) -> bool:
-    """Return whether a model chooses keys by scores of its own, whose keys are cached too."""
+    """Return whether a model selects keys with an indexer, whose own keys are also cached."""
     return any(entry.detached and entry.kind is OperationKind.SCORES for _, entry in ledger)
 
 
@@ -296,12 +311,12 @@ _ENGINES: tuple[Engine, ...] = (
         title="vLLM",
         source="0.33.0, commit 4ba787ec9",
         layout={
-            TOKENS: "A sequence has whole pages, of 16 tokens by default, or 64 for latents.",
-            WINDOWS: "A window has pages for its tokens and the S_step tokens of a step, and one more.",
-            STATES: "A layer with a recurrent state has one page for each sequence, which includes the last K_conv - 1 "
-            "inputs of its convolutions; pages of attention are enlarged to the same bytes. Prefix caching of states "
-            "is off.",
-            KINDS: "The layers of each kind are divided into groups of as many layers, with layers as padding.",
+            TOKENS: "Each sequence occupies whole pages, of 16 tokens by default, or 64 for latents.",
+            WINDOWS: "A layer with a sliding window has pages for its window and the S_step tokens of one step, plus "
+            "one page.",
+            STATES: "A recurrent layer has one page per sequence, for its state and the last K_conv - 1 inputs of its "
+            "convolutions; attention pages are enlarged to the same number of bytes. Prefix caching of states is off.",
+            KINDS: "Layers are grouped by kind into groups of equal size, with padding layers in incomplete groups.",
         },
         models=_VLLM_MODELS,
         unknown=_names("deepseek-v4 minicpm3"),
@@ -319,7 +334,8 @@ _ENGINES: tuple[Engine, ...] = (
         title="SGLang",
         source="0.5.23",
         layout={
-            TOKENS: "A sequence has slots, or pages of tokens; slots for padding are not counted.",
+            TOKENS: "Each sequence occupies one slot per token, or whole pages with block > 1; padding slots are not "
+            "counted.",
             STATES: "Recurrent states are stored in float32, and the last K_conv - 1 inputs of convolutions in "
             "bfloat16.",
         },
@@ -336,9 +352,9 @@ _ENGINES: tuple[Engine, ...] = (
         title="llama.cpp",
         source="commit 0c1e57098",
         layout={
-            TOKENS: "A sequence has a multiple of 256 cells.",
-            WINDOWS: "A window has cells for its tokens and the S_step tokens of a micro-batch, if llama.cpp uses the "
-            "window of the architecture.",
+            TOKENS: "The cells of each sequence are rounded up to a multiple of 256.",
+            WINDOWS: "A layer with a sliding window has cells for its window and the S_step tokens of one micro-batch, "
+            "if llama.cpp implements the windows of the architecture.",
             STATES: "Recurrent states and the last K_conv - 1 inputs of convolutions are stored in float32.",
         },
         models=_LLAMA_CPP_MODELS,
@@ -351,14 +367,15 @@ _ENGINES: tuple[Engine, ...] = (
         wider=_names("mimo-v2-flash"),
         stores_encoders=False,
         shares=False,
+        divides=False,
         step=512,
     ),
     Engine(
         title="TensorRT-LLM",
         source="commit d2a5560ab",
         layout={
-            TOKENS: "A sequence has whole pages, of 32 tokens by default.",
-            WINDOWS: "All tokens are stored, regardless of windows.",
+            TOKENS: "Each sequence occupies whole pages, of 32 tokens by default.",
+            WINDOWS: "All tokens are stored, also in layers with a sliding window.",
         },
         models=_TENSORRT_MODELS,
         unknown=_names("deepseek-v32 deepseek-v4 glm-moe-dsa"),

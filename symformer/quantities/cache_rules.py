@@ -12,7 +12,7 @@ from ..formulas.account import Line, Term
 from ..formulas.formula import Formula, SizeSource
 from ..language.errors import RuleError
 from ..language.notation.text import text
-from ..language.sizes import AtMost, Condition, Divides
+from ..language.sizes import AtMost, Condition, Divides, Relations
 from ..language.symbols import B, C, C_pre, S, S_step, W
 from ..ledger.facts import (
     ATTENDING,
@@ -55,9 +55,9 @@ WINDOW = Convention(
 ENGINE = Convention(ENGINE_MEANINGS, hidden_by_default=True, unusual=ENGINES)
 PREFIX = Convention(
     {
-        "off": "every sequence has its own tokens",
-        "shared": "the first C_pre tokens of all sequences are the same and are cached once, in whole pages if there "
-        "are pages, Kwon et al. 2023 [kwon2023], section 4.4",
+        "off": "every sequence caches all of its own tokens",
+        "shared": "all sequences start with the same C_pre tokens, which are cached once (in pages, only whole pages "
+        "are shared), Kwon et al. 2023 [kwon2023], section 4.4",
     },
     lambda entry: entry.kind in ATTENDING,
     hidden_by_default=True,
@@ -175,13 +175,15 @@ def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -
         read = {S: tokens(entry, conventions)}
     if entry.latent and conventions["latent"] == "compressed":  # one latent serves keys and values
         if not form.fits_latents:
-            raise RuleError(f"{entry.path}: dtype={form.name} is not supported for latents; they have no heads")
+            raise RuleError(f"{entry.path}: dtype={form.name} is not supported for latents, which have no heads")
         return latents(entry, form, read, conventions) if entry.kind is OperationKind.SCORES else []
     engine = engine_of(conventions)
     if entry.detached and engine and engine.packs_indexers:
         form = CACHE_FORMATS["fp8-ds-mla"]
     if form.packed and not entry.detached:
-        raise RuleError(f"{entry.path}: {form.name} is a format of latents, and these are keys and values of heads")
+        raise RuleError(
+            f"{entry.path}: {form.name} is a format for latents, but this layer caches keys and values of heads"
+        )
     own = entry.share or entry.inputs[1]
     if own.encoded and conventions.get("tokens") == "one":  # one more token adds no encoder token
         return []
@@ -191,7 +193,7 @@ def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -
     what = "keys" if entry.kind is OperationKind.SCORES else "values"
     if own.encoded:
         if engine and not engine.stores_encoders:
-            raise RuleError(f"{entry.path}: the cache of cross-attention in {engine.title} is not known")
+            raise RuleError(f"{entry.path}: how {engine.title} caches cross-attention is not known")
         places = (batch, heads, engine.room(block, length) if engine else paged(block, length))
     else:
         places = _shared_places((batch, heads, length.xreplace(read)), entry, conventions)
@@ -205,7 +207,7 @@ def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -
 
 
 def _shared_places(places: tuple[Expr, ...], entry: Entry, conventions: Conventions) -> tuple[Expr, ...]:
-    """Return the factors for the places of B sequences, with a prefix that all of them share counted once.
+    """Return the factors for the cached tokens of B sequences, with their shared prefix counted once.
 
     Parameters
     ----------
@@ -367,9 +369,9 @@ def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
 
 
 def check_states(entry: Entry, engine: Engine) -> None:
-    """Raise RuleError for a state in an engine whose states are not known."""
+    """Raise RuleError for an engine whose states are not known."""
     if not engine.stores_states:
-        raise RuleError(f"{entry.path}: the states of recurrent layers in {engine.title} are not known")
+        raise RuleError(f"{entry.path}: how {engine.title} stores recurrent states is not known")
 
 
 def compresses(entry: Entry) -> bool:
@@ -403,7 +405,7 @@ def compressed(entry: Entry, size: Expr, dtype: str, conventions: Conventions) -
     if conventions.get("prefix") == "shared":
         raise RuleError(f"{entry.path}: prefix=shared is not supported for compressed entries; choose prefix=off")
     if engine := engine_of(conventions):
-        raise RuleError(f"{entry.path}: the compressed entries in {engine.title} are not known")
+        raise RuleError(f"{entry.path}: how {engine.title} caches compressed entries is not known")
     if conventions.get("tokens") == "one":
         raise RuleError(
             f"{entry.path}: only every {text(rate)}-th token adds a compressed entry, so tokens=one has no formula; "
@@ -558,11 +560,17 @@ class Cached(Quantity):
         )
         if plan.mixed and conventions.get("pipeline", "off") != "off":
             raise RuleError(
-                f"engine=vllm is not supported with pipeline={conventions['pipeline']} for layers of several kinds"
+                f"engine=vllm is not supported with pipeline={conventions['pipeline']} for models with "
+                "several kinds of layers"
             )
         if plan.has_states and conventions.get("prefix") == "shared":
             raise RuleError("prefix=shared is not supported with engine=vllm for a model with recurrent states")
         return plan
+
+    def totals_of(self, ledger: Ledger, conventions: Conventions) -> Relations:
+        """Return the sizes that the terms name: the tokens of a page of an engine that enlarges its pages."""
+        plan = self._plan(ledger, conventions)
+        return {**super().totals_of(ledger, conventions), **(plan.totals if plan is not None else {})}
 
     def default_sizes(self, part: Countable, conventions: Conventions) -> Mapping[Symbol, int]:
         """Return the tokens of a step, if layers with a window depend on them and the engine has a default."""

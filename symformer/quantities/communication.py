@@ -1,4 +1,4 @@
-"""Communication: the bytes that the collectives of one rank move in one training step."""
+"""Communication: the bytes that the collectives of one rank move in one step."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..language.shape_lines import Shape
 from ..language.sizes import AtMost, Condition
-from ..language.symbols import N_cp, N_ep, N_tp
+from ..language.symbols import N_cp, N_ep, N_tp, S
 from ..ledger.adapters import is_adapted
 from ..ledger.facts import ONE, STORING, WEIGHTLESS, Entry, Ledger, OperationKind, Weight
 from ..ledger.placement import Placement, even_sharing_conditions, replicas
-from .cache_rules import DTYPE, SIZES
+from .cache_rules import DTYPE, SIZES, cacheable, check_unsharded
 from .quantity import Convention, Conventions, Countable, Quantity, counts_nothing, refuse_observed, rows
 
 # The communication of one move, forward and backward: the collective, its ranks (None for a point-to-point message),
@@ -83,6 +83,8 @@ def collective_terms(entry: Entry, conventions: Conventions) -> tuple[Term, ...]
 
 def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
     """Return the collectives of an entry's tensors, then the collectives of its weights."""
+    if conventions["step"] == "decode" and entry.output.encoded:  # an encoder has run before the first new token
+        return []
     found: list[Collective] = []
     if entry.kind is OperationKind.MOVE:
         moves = [(move, ONE) for move in FORWARD[entry.function]]
@@ -92,7 +94,10 @@ def collectives(entry: Entry, conventions: Conventions) -> list[Collective]:
         for (what, ranks, side), share in moves:
             if share != 0 and not (what.endswith("again") and conventions["gather"] == "once"):
                 tensor = entry.output if side == "output" else entry.inputs[0]
-                found.append(Collective(path, what, tensor.shape, ranks, share))
+                shape = tensor.shape
+                if conventions["step"] == "decode":
+                    shape = tuple(dim.xreplace({S: ONE}) for dim in shape)
+                found.append(Collective(path, what, shape, ranks, share))
     for weight in entry.weights:
         pairs = _weight(entry.kind, weight, conventions)
         if pairs and entry.frozen:
@@ -125,20 +130,24 @@ class Communication(Quantity):
     """The bytes moved between ranks."""
 
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
-        """Return the bytes that every entry moves. Raises RuleError for a model with adapters."""
+        """Return the bytes that every entry moves. Raises RuleError for adapters and models that do not decode."""
         if is_adapted(ledger):
             raise RuleError("communication of a model with adapters is not supported; remove the adapters")
+        if conventions["step"] == "decode":
+            for _, entry in ledger:
+                cacheable(entry)
+                check_unsharded(entry, conventions)
         return super().account(ledger, conventions)
 
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
-        """Return the reason, or "" for a forward pass that moves only activations."""
+        """Return the reason, or "" for a forward pass or a decoding step that moves only activations."""
         chosen = self.choose(given)
-        return "" if chosen["step"] == "forward" and not DATA[chosen["data"]][0] else self.by_format
+        return "" if chosen["step"] != "training" and not DATA[chosen["data"]][0] else self.by_format
 
     def conditions(self, ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
         """Return the conditions: even sharding, and at least two ranks unless the count is 0 for one."""
         placement, data = Placement.of(conventions), conventions["data"] != "off"
-        if conventions["step"] == "forward" and not DATA[conventions["data"]][0]:
+        if conventions["step"] != "training" and not DATA[conventions["data"]][0]:
             data = False  # no weight moves
         if conventions["count"] == "ring":
             moves = data or conventions["step"] == "training"
@@ -163,7 +172,11 @@ QUANTITY = Communication(
     ("tensor (collective)", "factors"),
     {
         "step": Convention(
-            {"training": "one forward and backward pass, and the gradient reduction", "forward": "one forward pass"}
+            {
+                "training": "one forward and backward pass, and the gradient reduction",
+                "forward": "one forward pass",
+                "decode": "one decoding step: one new token in each sequence, after any encoder has run",
+            }
         ),
         "count": Convention(
             {
@@ -197,5 +210,5 @@ QUANTITY = Communication(
     },
     "torch has no counter for this. The tests compare this formula with the tensors that torch's DTensor passes to "
     "collectives, forward and backward, and otherwise with hand calculations and published values.",
-    by_format="it counts the bytes of weights and gradients; step=forward without zero3 moves neither",
+    by_format="it counts the bytes of weights and gradients; step=forward and step=decode without zero3 move neither",
 )

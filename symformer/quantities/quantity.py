@@ -18,7 +18,7 @@ from ..language.aliases import Alias
 from ..language.errors import OptionError, RuleError, UnknownNameError, choose
 from ..language.sizes import Condition, Divides, Relations, close_relations
 from ..language.symbols import B_vis, C, L, N_cp, S, Z
-from ..ledger.adapters import is_adapted
+from ..ledger.adapters import has_magnitudes, is_adapted
 from ..ledger.facts import ATTENDING, CARRYING, ONE, SCATTERED, Entry, Ledger, OperationKind, Scope, Weight
 from ..ledger.pipeline_stages import layer_counts, stage
 from ..ledger.placement import CHOICES, WHOLE, Divisible, Placement, conditions, place, ranks
@@ -299,6 +299,11 @@ class Quantity:
         chosen = self.choose(given)
         placement = Placement.of(chosen)
         ledger = part.ledger
+        if has_magnitudes(ledger) and not self.counts_magnitudes(chosen):
+            raise RuleError(
+                f"{self.measure.name} of a model with DoRA is not supported; choose params, active-params, "
+                "trainable-params, weight-memory, or train-memory with implementation=none"
+            )
         if placement != WHOLE:
             if is_adapted(ledger):
                 options = ", ".join(f"{name}={chosen[name]}" for name in PLACEMENT if name in chosen)
@@ -415,6 +420,10 @@ class Quantity:
     def with_defaults(self, part: Countable, given: Mapping[str, str]) -> Mapping[str, str]:
         """Return the conventions that were set, and the defaults of others that depend on these and on the part."""
         return given
+
+    def counts_magnitudes(self, conventions: Conventions) -> bool:
+        """Return True if DoRA is supported: only if nothing but stored weights is counted."""
+        return self.counts_storage
 
     def check(self, part: Countable, given: Mapping[str, str]) -> None:
         """Raise RuleError if a convention is not supported for this part."""

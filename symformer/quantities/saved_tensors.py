@@ -234,6 +234,8 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
         saved = table[entry.kind](entry, conventions)  # raises for unsupported kinds even if nothing would be saved
         if entry.output.grad == 0 or id(entry) in inside:
             continue
+        if entry.logits and conventions.get("loss") == CHUNKED:
+            continue  # the loss computes the logits and the gradients of the head at once
         outside = [tensor for tensor in saved.given if not kept.made(tensor)]
         given = (made(entry, "input", tensor.shape, SIZES[conventions["dtype"]]) for tensor in outside)
         read = (*saved.reads, *((entry.output,) if saved.output else ()))
@@ -282,7 +284,7 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
     if again and implementation != "megatron":
         for entry, term in _handed(ledger, conventions):
             terms[id(entry)] = (*terms.get(id(entry), ()), term)
-    for entry, term in _loss(ledger, implementation) if conventions.get("loss") == CROSS_ENTROPY else ():
+    for entry, term in _loss(ledger, conventions) if conventions.get("loss", EXCLUDED) != EXCLUDED else ():
         terms[id(entry)] = (*terms.get(id(entry), ()), term)
     if (copies := in_flight(conventions.get("pipeline", "off"))) != 1:
         return {key: tuple(Term(term.label, (*term.factors, copies)) for term in some) for key, some in terms.items()}
@@ -442,18 +444,31 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
             yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
 
 
-def _loss(ledger: Ledger, implementation: str) -> Iterator[tuple[Entry, Term]]:
-    """Yield the tensors that the loss of transformers saves. Raises RuleError for all but causal language models."""
+def _loss(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, Term]]:
+    """Yield the tensors that the loss keeps. Raises RuleError for all but causal language models."""
+    loss, implementation = conventions["loss"], conventions["implementation"]
     logits = [entry for _, entry in ledger if entry.logits and entry.kind is OperationKind.LINEAR]
     scores = [entry for _, entry in ledger if entry.kind is OperationKind.SCORES]
     causal = any(entry.mask == "causal" for entry in scores) and not any(entry.inputs[1].encoded for entry in scores)
     drawn = {size for _, entry in ledger for dim in entry.output.shape for size in dim.free_symbols}
     if implementation == "megatron" or len(logits) != 1 or not causal or B_vis in drawn:
         raise RuleError(
-            f"loss={CROSS_ENTROPY} is supported only for causal language models with an LM head, with "
+            f"loss={loss} is supported only for causal language models with an LM head, with "
             "implementation=eager or sdpa"
         )
     (head,) = logits
+    if loss == CHUNKED:
+        if head.capped or ledger.output is None or ledger.output.root is not head.output:
+            raise RuleError(
+                f"loss={loss} computes the loss directly from the LM head, and {ledger.root.part.title} changes the "
+                f"logits after it; choose loss={CROSS_ENTROPY}"
+            )
+        size = SIZES[conventions["dtype"]]
+        if head.inputs[0].grad != 0:
+            yield head, Term(f"{head.path} (gradient of the input)", (*head.inputs[0].shape, size))
+        for weight in () if head.frozen else (*head.weights, *head.shared):
+            yield head, Term(f"{head.path} (gradient of {weight.path})", (*weight.shape, size))
+        return
     yield head, Term(f"{head.path} (log-probabilities)", (*head.output.shape, SINGLE))
     yield head, Term(f"{head.path} (targets)", (*head.output.shape[:-1], LONG))
     yield head, Term(f"{head.path} (number of targets)", (SINGLE,))
@@ -593,15 +608,17 @@ ON_CUDA = (
     "On CUDA, torch saves the mean and 1/σ of a layer norm in float32, which is 4 bytes more for each token than on "
     "the CPU."
 )
-CROSS_ENTROPY = "cross-entropy"
+EXCLUDED, CROSS_ENTROPY, CHUNKED = "excluded", "cross-entropy", "linear-cross-entropy"
 LOSS = Convention(
     {
-        "excluded": "the loss is excluded",
+        EXCLUDED: "the loss is excluded",
         CROSS_ENTROPY: "the loss of transformers saves the log-probabilities in float32, the targets and their number",
+        CHUNKED: "the loss is torch's linear_cross_entropy with options: it never stores all logits, but its "
+        "forward pass computes and keeps the gradients of the input and of the weights of the LM head",
     },
     lambda entry: entry.logits,
     hidden_by_default=True,
-    unusual=[CROSS_ENTROPY],
+    unusual=[CROSS_ENTROPY, CHUNKED],
 )
 DROPOUT = Convention(
     {"off": "dropout is disabled", "on": "dropout is enabled and saves its mask"},

@@ -63,7 +63,7 @@ class InFormat(Quantity):
 
     def totals_of(self, ledger: Ledger, conventions: Conventions) -> Relations:
         """Return the sizes that the terms of the format name."""
-        return self.stored(ledger, conventions).totals
+        return {**super().totals_of(ledger, conventions), **self.stored(ledger, conventions).totals}
 
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
         """Return why the format of a part's weights affects the answer; "" if the format is given."""

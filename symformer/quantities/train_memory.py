@@ -131,6 +131,10 @@ class TrainMemory(InFormat):
                 "implementation=none, which excludes activations"
             )
 
+    def counts_magnitudes(self, conventions: Conventions) -> bool:
+        """Return True if activations are excluded."""
+        return conventions["implementation"] == "none"
+
     def takes_own_format(self, part: Countable) -> bool:
         """Return True for adapters, which are trained over weights in any format."""
         return is_adapted(part.ledger)

@@ -1,4 +1,4 @@
-"""The pages of vLLM for models with several kinds of layers: pages of equal bytes, and groups of as many layers."""
+"""The pages of vLLM for models with several kinds of layers: pages of equal size, and groups of equal size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..formulas.account import Term
 from ..language.errors import RuleError
 from ..language.notation.text import text
 from ..language.sizes import AtMost, Condition, Divides
-from ..language.symbols import LETTERS, B, C
+from ..language.symbols import LETTERS, B, C, S_page
 from ..ledger.facts import ATTENDING, CARRYING, Entry, Ledger, OperationKind
 
 LATENT_UNIT = 128  # the tokens of a page of latents are a multiple of this in a model with recurrent states
@@ -21,7 +21,7 @@ Terms = Mapping[int, tuple[Term, ...]]  # id of an entry -> its terms
 
 @dataclass
 class _Layers:
-    """The layers that one list has of one kind of cache.
+    """The layers of one list that have the same kind of cache.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class _Layers:
 
 
 class PagePlan:
-    """The terms of a model in vLLM, given the terms of each operation by itself.
+    """The terms of a model in vLLM, given the terms of each operation on its own.
 
-    A page of a recurrent state and a page of attention have the same bytes: the pages of attention are enlarged, and
-    the rest of the page of a state is padding. The layers of each kind are divided into groups of as many layers, with
-    layers as padding.
+    A state page and an attention page have the same number of bytes: attention pages are enlarged, and the rest of a
+    state page is padding. Layers are grouped by kind into groups of equal size, with padding layers in incomplete
+    groups.
 
     Parameters
     ----------
@@ -76,6 +76,7 @@ class PagePlan:
     ) -> None:
         self.numbers = numbers
         self.conditions: list[Condition] = []
+        self.totals: dict[Symbol, Expr] = {}  # the tokens of a page, if they follow from the bytes of a state
         layers = _layers(ledger, lambda entry: terms_of(entry, block), reserved)
         kinds = {each.kind for each in layers}
         self.mixed, self.has_states = len(kinds) > 1, "state" in kinds
@@ -94,26 +95,27 @@ class PagePlan:
         return Add(*(term.expr for entry in layers.entries for term in self.terms[id(entry)]))
 
     def _equalize_pages(self, layers: list[_Layers], block: int) -> None:
-        """Enlarge the pages of attention to the bytes of a state, and fill up the pages of states."""
+        """Enlarge the attention pages to the size of a state, and pad the state pages."""
         attending, states = [
             [each for each in layers if (each.kind == "state") is is_state] for is_state in (False, True)
         ]
         if {each.kind for each in attending} != {"full"}:
-            raise RuleError("engine=vllm is not supported for a model with recurrent states and windows")
+            raise RuleError("engine=vllm is not supported for a model with both recurrent states and sliding windows")
         unit = max(block, LATENT_UNIT) if any(entry.latent for each in attending for entry in each.entries) else block
         token = self._same("tokens", [cancel(self._bytes(each) / (B * C)) for each in attending])
         state = self._same("states", [cancel(self._bytes(each) / B) for each in states])
-        tokens = unit * ceiling(state / (unit * token))
+        self.totals[S_page] = unit * ceiling(state / (unit * token))
+        tokens = S_page
         for each in attending:
             for entry in each.entries:
                 self.terms[id(entry)] = tuple(_enlarged(term, tokens) for term in self.terms[id(entry)])
         for each in states:
             last = each.entries[-1]
-            padding = Term(f"{last.path} (rest of the page)", (B, tokens * token - state), purpose="cache")
+            padding = Term(f"{last.path} (page padding)", (B, tokens * token - state), purpose="recurrent state")
             self.terms[id(last)] = (*self.terms[id(last)], padding)
 
     def _enlarge_pages(self, layers: list[_Layers], terms_of: Callable[[Entry, int], tuple[Term, ...]]) -> None:
-        """Give layers whose tokens have fewer bytes pages of as many times more tokens."""
+        """Give layers with smaller tokens pages with proportionally more tokens."""
         tokens = [
             Add(*(_of_one_token(term) for entry in each.entries for term in self.terms[id(entry)])) for each in layers
         ]
@@ -127,7 +129,7 @@ class PagePlan:
             if rest:
                 raise RuleError(
                     f"engine=vllm is not supported for layers with {number:,} and {most:,} bytes per token, because "
-                    "the larger one is no multiple of the other"
+                    "the larger number is not a multiple of the smaller"
                 )
             if cancel(largest - times * token) != 0:  # holds for these sizes
                 self.conditions += [Divides(times * token, largest), Divides(largest, times * token)]
@@ -137,11 +139,11 @@ class PagePlan:
     def _same(self, what: str, sizes: Iterable[Expr]) -> Expr:
         first, *others = sizes
         if any(cancel(first - other) != 0 for other in others):
-            raise RuleError(f"engine=vllm is not supported for layers whose {what} have different bytes in the cache")
+            raise RuleError(f"engine=vllm is not supported for layers whose {what} differ in size in the cache")
         return first
 
     def _pad_groups(self, layers: list[_Layers]) -> None:
-        """Count the layers that fill up the groups of each kind."""
+        """Count the padding layers in the groups of each kind."""
         counts: dict[str, Expr] = {}
         for each in layers:
             counts[each.kind] = counts.get(each.kind, Integer(0)) + each.count
@@ -165,7 +167,7 @@ class PagePlan:
             if extra != 0:
                 own = next(each for each in layers if each.kind == kind)
                 last = own.entries[-1]
-                label = f"{last.path} (layers that fill up groups)"
+                label = f"{last.path} (padding layers)"
                 more = Term(label, (extra / own.count, self._bytes(own)), purpose="cache")
                 self.terms[id(last)] = (*self.terms[id(last)], more)
 

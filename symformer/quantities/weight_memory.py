@@ -15,6 +15,10 @@ from .weight_formats import MEANINGS, UNUSUAL
 class WeightMemory(InFormat, Quantity):
     """The bytes of stored weights, by the rules of a format."""
 
+    def counts_magnitudes(self, conventions: Conventions) -> bool:
+        """Return True: nothing but stored weights is counted."""
+        return True
+
     def account(self, ledger: Ledger, conventions: Conventions) -> Line:
         """Return the bytes of the weights of every entry."""
         kept = self.stored(ledger, conventions).terms

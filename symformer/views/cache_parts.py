@@ -44,7 +44,7 @@ class CachePart:
         """Return the name of the part."""
         if self.per == PAGE and self.tokens is not None:
             size = _value(self.tokens, known)
-            return f"each page of {text(self.tokens) if size is None else f'{size:,}'} tokens of a sequence"
+            return f"each page ({text(self.tokens) if size is None else f'{size:,}'} tokens) of a sequence"
         return {TOKEN: "each token of a sequence", SEQUENCE: "each sequence", CONSTANT: "all sequences together"}[
             self.per
         ]
@@ -143,12 +143,12 @@ def _value(expr: Expr, known: Numbers) -> int | None:
 
 def cache_blocks(model: Model, formula: Formula) -> list[BriefBlock]:
     """Return a table of the parts of a cache for each range of lengths."""
-    known = model.known
+    known = formula.with_totals(model.known)
     found: list[BriefBlock] = []
     for each in cache_ranges(formula):
         if each.limits:
             limits = [f"{text(left)} {sign} {_spelled(right, known)}" for left, sign, right in each.limits]
-            now = {True: ", as here", False: "", None: ""}[each.holds(known)]
+            now = {True: " (true here)", False: "", None: ""}[each.holds(known)]
             found.append(Paragraph([f"for {joined(limits)}{now}:"]))
         found.append(_table(each, known))
     return found
@@ -161,7 +161,8 @@ def _spelled(expr: Expr, known: Numbers) -> str:
 
 def _table(each: CacheRange, known: Numbers) -> Table:
     valued = all(_value(part.each, known) is not None for part in each.parts)
-    counted = valued and all(_value(part.times, known) is not None for part in each.parts)
+    holds = each.holds(known) is not False  # the total of another range of lengths is not that of these sizes
+    counted = holds and valued and all(_value(part.times, known) is not None for part in each.parts)
     rows: list[list[Line]] = []
     for part in each.parts:
         cells: list[Line] = [[part.label(known)], [Math.of(part.each)]]
@@ -173,9 +174,9 @@ def _table(each: CacheRange, known: Numbers) -> Table:
         rows.append(cells)
     head = [
         "part of the cache",
-        "bytes of one",
-        *(["value"] if valued else []),
-        "times",
+        "formula",
+        *(["bytes each"] if valued else []),
+        "count",
         *(["bytes"] if counted else []),
     ]
     return Table([[name] for name in head], rows, "ll" + "r" * valued + "l" + "r" * counted)
@@ -183,7 +184,7 @@ def _table(each: CacheRange, known: Numbers) -> Table:
 
 def cache_json(model: Model, formula: Formula) -> dict[str, Any]:
     """Return the parts of a cache as JSON; nothing for other quantities."""
-    known, ranges = model.known, cache_ranges(formula)
+    known, ranges = formula.with_totals(model.known), cache_ranges(formula)
     if not ranges:
         return {}
     return {

@@ -87,7 +87,9 @@ class DeviceMemory:
 
     def line(self, formula: Formula) -> Line:
         """Return a line on the device: its memory and its source."""
-        return [f"{self.device.name} ({self.device.title}): {rounded(self.memory, 'bytes')}; {self.device.source}"]
+        return [
+            f"{self.device.name} ({self.device.title}): memory {rounded(self.memory, 'bytes')}; {self.device.source}"
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Return the device as JSON."""
@@ -99,7 +101,10 @@ def on_device(chosen: ChosenDevice, formula: Formula) -> DeviceRates | DeviceMem
     if formula.measure.name not in STORED:
         return DeviceRates.of(chosen, formula)
     if chosen.device is None:
-        raise OptionError(f"{formula.measure.name} is compared with the memory of a device; give its name")
+        raise OptionError(
+            f"{formula.measure.name} is compared with the memory of a device, so --device needs a name, such as "
+            "h100-80gb"
+        )
     return DeviceMemory(chosen.device)
 
 

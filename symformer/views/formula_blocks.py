@@ -75,5 +75,5 @@ def _facts(model: Model, formula: Formula) -> list[Line]:
     )  # only conventions that affect this formula
     found += [[setting(name, choice)] for name, choice in {**concerned, **model.component.changed_options}.items()]
     if basis := find_quantity(formula.measure.name).basis_for(formula):
-        found.append([basis])
+        found.append([f"basis: {basis}"])
     return [*found, *remarks(model, formula)]

@@ -1,4 +1,4 @@
-"""The total for each purpose of a quantity: weights, cache and logits of memory; matrices and attention of FLOPs."""
+"""The total for each purpose of a quantity: weights, cache, logits, … of memory; matrices, attention, … of FLOPs."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def purpose_table(model: Model, formula: Formula, memory: int | None = None) -> 
         return []
     whole = value_of(formula, model)
     known = whole is not None
-    head = ["purpose", formula.measure.title]
-    head += [formula.measure.unit, "about", "share"] * known + ["of the device"] * (known and memory is not None)
+    head = ["purpose", "formula"]
+    head += [formula.measure.unit, "rounded", "share"] * known + ["share of device"] * (known and memory is not None)
     rows: list[list[Cells]] = []
     for each in found:
         cells: list[Cells] = [[each.purpose], [Math.of(each.total)]]
