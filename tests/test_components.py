@@ -103,7 +103,7 @@ from transformers.models.zamba2.modeling_zamba2 import (
     Zamba2MambaDecoderLayer,
 )
 
-from symformer import architecture, component, components
+from symformer import component, components
 from symformer.components import component_class, names
 from symformer.components.post_norm_block import PostNormBlock
 from symformer.components.self_attention import SelfAttention
@@ -625,8 +625,6 @@ def test_one_expert_equals_its_mlp_plus_a_router() -> None:
     assert component("moe").formula("train-flops").equals(3 * cost.expanded - 2 * B * S * E * (X + 2 * K * M))
     with pytest.raises(SymformerError, match=r"X=2 \(experts\) is less than K=3 \(experts per token\)"):
         component("moe").params.value(E=24, X=2, K=3, M=7)
-    with pytest.raises(SymformerError, match="activation memory of experts in transformers is not supported"):
-        architecture("mixtral").formula("activations")
 
 
 def test_indivisible_sizes_are_refused() -> None:

@@ -84,7 +84,7 @@ def test_causal_pairs_match_a_written_mask(length: int, keys: int) -> None:
     [
         ("kv-cache", {"tokens": "one"}, "only every C_csa-th token adds a compressed entry"),
         ("generation-flops", {}, "with compressed keys, the sum over all decoding steps has no closed form"),
-        ("activations", {}, "activation memory of a softmax with a sink is not supported"),
+        ("activations", {}, "activation memory of residual streams, and of windows of an image, is not supported"),
         ("traffic", {}, "several rows of a token, such as residual streams, are not supported"),
         ("flops", {"tensor": "on"}, "compressed tokens are not supported with tensor=on"),
         ("train-flops", {"counted": "megatron"}, "csa_layers.*scores"),

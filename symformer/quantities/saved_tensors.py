@@ -405,7 +405,8 @@ def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> 
                 cores[-1].append(makers[id(cores[-1][-1].inputs[0])])
     if recompute == "selective" and not cores and any(entry.kind is OperationKind.SCAN for _, entry in ledger):
         raise RuleError(
-            f"recompute=selective: {ledger.root.part.title} has no attention to recompute; choose recompute=none"
+            f"recompute=selective: {ledger.root.part.title} has no attention to recompute; choose recompute=none or "
+            "full"
         )
     return cores
 
