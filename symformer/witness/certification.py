@@ -314,7 +314,7 @@ def _rests_on(model: Model, formula: Formula) -> str:
     """Return the digest of the first variant's formula if that has every row of this formula, or ""."""
     if not model.component.changed_options or formula.measure.name == "params":
         return ""
-    first = replace(architecture(model.id), relations={}, numbers={})
+    first = replace(variants(architecture(model.id))[0], relations={}, numbers={})  # a preset of its name has options
     if not _answers(first, formula.measure.name, formula.conventions):
         return ""
     whole = first.formula(formula.measure.name, **formula.conventions)
