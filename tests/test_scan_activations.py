@@ -37,8 +37,6 @@ HALF = {"dtype": "bf16"}
         ("mamba", {"residual_in_float32": False}, {}, HALF | {"recompute": "full"}),
         ("falcon-mamba", {}, {}, {}),
         ("falcon-mamba", {}, {"B": 1, "S": 9}, HALF),
-        ("bamba", {}, MIXED, HALF | {"implementation": "sdpa"}),
-        ("bamba", {"mlp_bias": True}, MIXED, {"recompute": "full"}),
         ("granitemoehybrid", {}, MIXED, HALF | {"moe": "batched"}),
         ("granitemoehybrid", {"experts": False, "rotary": True}, MIXED | {"D_rope": 20}, HALF),
         ("jamba", {}, JAMBA, HALF | {"moe": "batched"}),

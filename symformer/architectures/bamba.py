@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..components import ChunkedScan
 from ..language.sizes import Divides
 from ..language.symbols import A, A_ssm, D, D_rope, D_ssm, E, G, H, L_attn, L_ssm, V
-from .base_architecture import HEAD_WIDTH, Fields, IndexedLayers, Names, WitnessSpec, rotating, usual
+from .base_architecture import HEAD_WIDTH, Fields, IndexedLayers, Names, WitnessSpec, rotating, unknown, usual
 from .bases.biased import BiasedThroughout
 from .bases.hybrid import HYBRID_MIXER, MixedHybrid
 from .bases.llama_like import PARTLY_ROTARY
@@ -38,5 +38,7 @@ class Bamba(MixedHybrid, BiasedThroughout):
         "Bamba",
         arguments={"mamba_expand": A_ssm * D_ssm / E, "pad_token_id": None},
         conditions=(Divides(E, D_ssm),),
+        # the class rotates half of each head, whatever the number of rotary dimensions is
+        activation_refusal=unknown("rotary dimensions other than half of each head"),
     )
     variants = (*MixedHybrid.variants, {"mlp_bias": True})
