@@ -40,6 +40,8 @@ class DeepSeekV2(Latent):
         conditions=(Divides(A, E), Divides(Integer(2), D_nope), Divides(Integer(2), R_kv)),
     )
 
+    variants = (*Latent.variants, {"grouped": True})
+
     grouped: bool = option(Choice("topk_method", {"greedy": False, "group_limited_greedy": True}, "greedy"))
 
     @property

@@ -38,6 +38,8 @@ class Dots1(DenseFirst, Biased):
         "Dots1", arguments={"n_group": 1, "topk_group": 1, "sliding_window": None, "layer_types": None}
     )
 
+    variants = (*Biased.variants, {"norm_topk_prob": True})
+
     norm_topk_prob: bool = option(Choice("norm_topk_prob", {False: False, True: True, None: False}, False))
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..formulas.account import Line, Measure, Term
+from ..language.errors import RuleError
 from ..ledger.facts import Entry, Ledger, OperationKind
 from .cache_rules import DTYPE
 from .contractions import LOGITS
@@ -31,6 +32,13 @@ class Traffic(InFormat):
             moved = self.rules[entry.kind](entry, conventions)
             if not moved or entry.kind is OperationKind.PARAMETER:  # the operations that share a parameter read it
                 return moved
+            if not kept:
+                return moved
+            if elsewhere := [weight.path for weight in entry.shared if weight.path not in owner]:
+                raise RuleError(
+                    f"{entry.path}: weights={conventions[WEIGHTS]} is not supported for {elsewhere[0]}, which another "
+                    "part stores"
+                )
             owners = dict.fromkeys(owner[weight.path] for weight in (*entry.weights, *entry.shared))
             read = tuple(term for each in owners for term in kept.get(each, ()))
             return (*moved, *(rows_read(entry, read, conventions) if entry.kind is OperationKind.LOOKUP else read))
