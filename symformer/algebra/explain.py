@@ -260,7 +260,7 @@ def explain(
 def explain(
     target: Model | AnyTarget, number: PrintedNumber | str | int, quantity: str | None = None, **conventions: str
 ) -> Explanation | LogExplanation:
-    """Identify what a published number of a model counts, or a line of a log of vLLM or llama.cpp.
+    """Explain a published number of a model, or a line from a log of vLLM or llama.cpp.
 
     The explanation uses the fewest changed conventions that match the number. If none match, it is the nearest count.
 

@@ -9,14 +9,14 @@ from typing import Any
 from ..architectures import composed_model
 from ..language.errors import OptionError, RuleError, SizeError
 from ..language.frozen import Immutable
-from ..language.notation.text import rounded
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
+from .device_memory import bytes_text, memory_bytes
 from .rank_amounts import RankAmounts
 from .result import Answer, Told, ignore_progress
-from .solve import memory_bytes, usable
+from .solve import usable
 
 # The formats that are compared if none is named, from the most bytes to the fewest.
 USUAL = (
@@ -222,7 +222,7 @@ class DeviceFit(Answer):
         )
         devices = "1 device" if self.devices == 1 else f"{self.devices:,} devices"
         found: list[Line] = [
-            [f"{devices} of {self.memory:,} bytes ({_bytes(self.memory)}), {self.usable:,} usable each"],
+            [f"{devices} of {self.memory:,} bytes ({bytes_text(self.memory)}), {self.usable:,} usable each"],
             [f"batch {self.batch:,}, context {self.context:,} tokens{limited}"],
             *([f"{name}={value}"] for name, value in self.conventions.items()),
             ["includes weights, cache and logits; excludes activations and the engine's buffers"],
@@ -252,7 +252,7 @@ class DeviceFit(Answer):
         nearest = min(self.supported, key=lambda each: each.missing, default=None)
         if nearest is None:
             return "no format is supported for this model"
-        more = _bytes(nearest.missing).partition(", ")[0]
+        more = bytes_text(nearest.missing).partition(", ")[0]
         return f"no format fits; the closest, {nearest.weights}, needs {more} more per device"
 
     def to_blocks(self) -> list[BriefBlock]:
@@ -319,11 +319,6 @@ class DeviceFit(Answer):
         return f"<{self.model.target} on {self.devices} devices of {self.memory:,} bytes: {self.verdict}>"
 
 
-def _bytes(number: int) -> str:
-    """Return bytes in GB and GiB."""
-    return rounded(number, "bytes") or f"{number:,} bytes"
-
-
 def _form_json(found: ContextFormula | None) -> dict[str, int] | None:
     names = ("fixed", "per_sequence", "per_token", "block")
     return None if found is None else {name: getattr(found, name) for name in names}
@@ -337,7 +332,7 @@ def _amount(row: FittingFormat, most: int | None) -> str:
 
 
 def _missing(row: FittingFormat) -> str:
-    return f"{_bytes(row.missing).partition(', ')[0]} short"
+    return f"{bytes_text(row.missing).partition(', ')[0]} short"
 
 
 def fit(

@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 
 from ..architectures import composed_model
 from ..language.errors import OptionError, RuleError, SizeError, UnknownNameError
-from ..language.notation.text import rounded
 from ..language.symbols import A, B, C, L, N_cp, N_dev, N_dp, N_ep, N_pp, N_tp, S, X, letter
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
 from ..quantities import quantity as find_quantity
+from .device_memory import bytes_text, memory_bytes
 from .grid import Axis
 from .numpy_import import load_numpy
 from .rank_amounts import REPLICATED, RankAmounts, StageAmounts, stage_sizes
 from .result import Answer, Told, ignore_progress
 from .row_selection import Objective, ParetoFront
-from .solve import memory_bytes, usable
+from .solve import usable
 
 MOST = 10**7  # layouts
 SHOWN = 10
@@ -54,7 +54,7 @@ class Ranks(NamedTuple):
 
 @dataclass(frozen=True)
 class Purpose:
-    """What a layout is for: the quantities that are compared, and their conventions."""
+    """The purpose of a layout, inference or training: its quantities and their conventions."""
 
     name: str
     memory: str
@@ -194,13 +194,13 @@ class Layouts(Answer):
             number = f"{best['devices']:,} device{'s' * (best['devices'] > 1)}"
             on = "" if best["devices"] == 1 else f"; on them, {named} has the fewest {least}: {best[self.by]:,}"
             return f"the fewest devices on which a layout fits: {number}{on}"
-        more = _bytes(best["memory"] - self.usable).partition(", ")[0]
+        more = bytes_text(best["memory"] - self.usable).partition(", ")[0]
         return f"no layout fits; the closest, {named}, needs {more} more per device"
 
     def _lines(self) -> list[Line]:
         sizes = ", ".join(f"{name} = {value:,}" for name, value in self.sizes.items())
         order = f"the fewest devices, then by {OBJECTIVES[self.by]}" if len(self.devices) > 1 else OBJECTIVES[self.by]
-        memory = f"{self.memory:,} bytes ({_bytes(self.memory)})"
+        memory = f"{self.memory:,} bytes ({bytes_text(self.memory)})"
         found: list[Line] = [
             [f"{_named_numbers(self.devices)} of {memory}, {self.usable:,} usable each"],
             [f"{self.purpose.name} with {sizes}; B is the number of sequences on all devices together"],
@@ -262,7 +262,7 @@ class Layouts(Answer):
             line += [_runs(row["layers"])] * staged
             line += [
                 f"{row['memory']:,}",
-                f"{left:,}" if left >= 0 else f"{_bytes(-left).partition(', ')[0]} short",
+                f"{left:,}" if left >= 0 else f"{bytes_text(-left).partition(', ')[0]} short",
                 f"{row['sent']:,}",
                 f"{row['flops']:,}",
                 "*" if place in self.pareto else "",
@@ -697,11 +697,6 @@ def _named_numbers(devices: Sequence[int]) -> str:
     if len(devices) <= 8:
         return f"{', '.join(f'{each:,}' for each in devices[:-1])} or {last:,} devices"
     return f"{len(devices):,} numbers of devices from {first:,} to {last:,}, each"
-
-
-def _bytes(number: int) -> str:
-    """Return bytes in GB and GiB."""
-    return rounded(number, "bytes") or f"{number:,} bytes"
 
 
 def _plain(value: Any) -> Any:

@@ -60,7 +60,7 @@ class StageAmounts:
     order : tuple[Symbol, ...]
         The size that counts each layer.
     once, again : Mapping[str, StageAmount]
-        By position: the amount with one micro-batch in flight, and what each further micro-batch adds.
+        By position: the amount with one micro-batch in flight, and the additional amount for each further one.
     holds : Any
         Whether the sizes satisfy every condition.
 

@@ -78,9 +78,9 @@ class SearchGoal:
         if at_most is not None:
             if tolerance is not None:
                 raise OptionError("--tolerance needs --total and cannot be combined with --at-most; remove one of them")
-            high = usable(_whole(at_most, unit), share, reserve, unit)
+            high = usable(whole_amount(at_most, unit), share, reserve, unit)
             return cls(f"at most {high:,} {unit}", high, None, high)
-        aim = _whole(total, unit)
+        aim = whole_amount(total, unit)
         margin = Fraction(0) if tolerance is None else _margin(tolerance, aim, unit)
         low, high = -((margin - aim) // 1), (aim + margin) // 1
         said = f"{aim:,} {unit}" + (f" within {str(tolerance).strip()}" if tolerance else "")
@@ -103,23 +103,14 @@ def usable(limit: int, share: str | None, reserve: int | str | None, unit: str) 
     part = Fraction(found[1]) / 100 if found else Fraction(1)
     if (share is not None and not found) or not 0 < part <= 1:
         raise OptionError(f"--share {quoted(str(share))} is not valid; give a percentage above 0% and at most 100%")
-    left = int(limit * part // 1) - (0 if reserve is None else _whole(reserve, unit))
+    left = int(limit * part // 1) - (0 if reserve is None else whole_amount(reserve, unit))
     if left <= 0:
         raise OptionError(f"--reserve {reserve} leaves nothing of {limit:,} {unit}; choose less")
     return left
 
 
-def memory_bytes(memory: int | float | str) -> int:
-    """Return the memory of a device in bytes. Raises OptionError."""
-    try:
-        return _whole(memory, "bytes")
-    except OptionError:
-        raise OptionError(
-            f"memory={memory} is not supported; give the bytes of one device, such as 80GiB or 24GB"
-        ) from None
-
-
-def _whole(value: int | float | str | None, unit: str) -> int:
+def whole_amount(value: int | float | str | None, unit: str) -> int:
+    """Return an amount as a whole number. Raises OptionError."""
     if isinstance(value, str):
         found = amount(value, unit)
     elif isinstance(value, bool) or value is None or (isinstance(value, float) and not value.is_integer()):
@@ -143,7 +134,7 @@ def _margin(within: object, aim: int, unit: str) -> Fraction:
         if share < 1:
             return share * aim
         raise OptionError(f"--tolerance {within.strip()} would accept every value from 0; choose less than 100%")
-    return Fraction(_whole(within, unit))
+    return Fraction(whole_amount(within, unit))
 
 
 @dataclass(frozen=True)

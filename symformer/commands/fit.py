@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from . import arguments, completion_values, document_output, plot_output
+from . import arguments, completion_values, device_options, document_output, plot_output
 from .base_command import Command
 from .terminal import print_result, progress
 
@@ -19,15 +19,7 @@ NONE = 1  # the exit status if no format fits
 @click.option(
     "--gpus", "devices", type=click.IntRange(1, 4096), default=1, show_default=True, help="The number of devices."
 )
-@click.option("--memory", metavar="N", help="The memory of one device, such as 80GiB.")
-@click.option(
-    "--gpu",
-    metavar="NAME",
-    shell_complete=completion_values.device,
-    help="The name of the device, instead of --memory, such as h100-80gb; see `symformer list --devices`.",
-)
-@click.option("--share", metavar="SHARE", help="The usable share of the memory, such as 90%.")
-@click.option("--reserve", metavar="N", help="The memory to keep free within that share, such as 2GiB.")
+@device_options.memory
 @click.option(
     "--context",
     type=click.IntRange(1),
@@ -81,7 +73,6 @@ def command(
     symformer fit llama-3-8b --memory 24GiB --weights awq --weights gguf:q4_k_m --option cache=fp8
     """
     from ..algebra.fit import check_conventions, fit
-    from ..devices import memory_of
     from ..documents.formats import FORMATS
     from ..output.files import check_output
     from ..targets.resolution import pairs, resolve
@@ -96,13 +87,7 @@ def command(
                 f"{output} is not a plot or a document; write FILE.svg, .pdf or .png, or FILE.html, .md, .tex or .typ"
             )
         plot_output.check(output, as_json)
-    if memory is not None and gpu is not None:
-        raise click.UsageError("--memory and --gpu cannot be combined; remove one of the two")
-    capacity = memory_of(gpu) if gpu is not None else memory
-    if capacity is None:
-        raise click.UsageError(
-            "give the memory of one device, as in --memory 80GiB, or its name, as in --gpu h100-80gb"
-        )
+    capacity = device_options.capacity(memory, gpu)
     given = pairs(options)
     check_conventions(given)
     # without the sizes that only the format of a config has, such as its elements per group

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import arguments, completion_values
+from . import arguments, device_options
 from .base_command import Command
 from .terminal import print_result, progress
 
@@ -21,15 +21,7 @@ NONE = 1  # the exit status if no layout fits
     metavar="N",
     help="The number of devices: 16, a list 8,16, or a range 1:64.",
 )
-@click.option("--memory", metavar="N", help="The memory of one device, such as 80GiB.")
-@click.option(
-    "--gpu",
-    metavar="NAME",
-    shell_complete=completion_values.device,
-    help="The name of the device, instead of --memory, such as h100-80gb; see `symformer list --devices`.",
-)
-@click.option("--share", metavar="SHARE", help="The usable share of the memory, such as 90%.")
-@click.option("--reserve", metavar="N", help="The memory to keep free within that share, such as 2GiB.")
+@device_options.memory
 @click.option("--train", is_flag=True, help="List layouts for training, with ZeRO stages and recomputation.")
 @click.option(
     "--micro-batch",
@@ -79,16 +71,9 @@ def command(
     symformer layout gpt2-large --gpus 8 --memory 16GB --train --set B=64 --set S=1024 --option implementation=megatron
     """
     from ..algebra.layouts import check_conventions, layouts
-    from ..devices import memory_of
     from ..targets.resolution import pairs, resolve
 
-    if memory is not None and gpu is not None:
-        raise click.UsageError("--memory and --gpu cannot be combined; remove one of the two")
-    capacity = memory_of(gpu) if gpu is not None else memory
-    if capacity is None:
-        raise click.UsageError(
-            "give the memory of one device, as in --memory 80GiB, or its name, as in --gpu h100-80gb"
-        )
+    capacity = device_options.capacity(memory, gpu)
     given = pairs(options)
     check_conventions(given)
     model, conventions = resolve(target, given, sets, ["train-memory" if train else "inference-memory"])

@@ -84,8 +84,8 @@ def _tree(found: DeviceFit, row: FittingFormat) -> Tree:
 
 
 def _formats(found: DeviceFit) -> list[Block]:
-    """Return what each format stores."""
-    head: list[Line] = [["Format"], ["What is stored"], ["Tag"]]
+    """Return a table of the formats and their stored tensors."""
+    head: list[Line] = [["Format"], ["Stored tensors"], ["Tag"]]
     rows: list[list[Line]] = [
         [[Code(each.weights)], [*sentence(MEANINGS[each.weights])], ["exact by layout"]] for each in found.supported
     ]

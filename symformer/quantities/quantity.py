@@ -179,7 +179,7 @@ class Quantity:
     columns: tuple[str, str]  # the headers of the table of terms in a derivation: a term and its factors
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     checked_by: str = ""  # how it is checked if torch has no counter for it and there is no certificate
-    basis: str = ""  # on what its numbers rest, if they are bytes in memory: BY_LAYOUT
+    basis: str = ""  # the basis of its numbers, if they are bytes in memory: BY_LAYOUT
     by_format: str = ""  # why the storage format of weights affects the answer; "" if it does not
     derived_from: str = ""  # the quantity it is computed from: traced counts of that quantity answer this one too
     counts_storage: bool = (
@@ -404,7 +404,7 @@ class Quantity:
         return [note for matches, note in self.notes.items() if any(map(matches, entries))]
 
     def basis_for(self, formula: Formula) -> str:
-        """Return on what the numbers of a formula rest: a layout of bytes, the convention of an engine, or a bound."""
+        """Return the basis of the numbers of a formula: BY_LAYOUT, BY_ENGINE, BOUND, or ""."""
         if self.basis == BY_LAYOUT and (formula.conventions.get("engine", "transformers") != "transformers"):
             return BY_ENGINE
         return BY_ENGINE if self.basis and "block" in formula.conventions else self.basis

@@ -161,7 +161,7 @@ def _spelled(expr: Expr, known: Numbers) -> str:
 
 def _table(each: CacheRange, known: Numbers) -> Table:
     valued = all(_value(part.each, known) is not None for part in each.parts)
-    holds = each.holds(known) is not False  # the total of another range of lengths is not that of these sizes
+    holds = each.holds(known) is not False  # a range that does not hold has no total
     counted = holds and valued and all(_value(part.times, known) is not None for part in each.parts)
     rows: list[list[Line]] = []
     for part in each.parts:

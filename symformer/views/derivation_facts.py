@@ -73,7 +73,7 @@ class DefinitionFacts:
     """The definition of a formula: the quantity it counts, and the conventions in use."""
 
     statement: str
-    basis: str  # on what its numbers rest: a layout of bytes, the convention of an engine, a bound, or ""
+    basis: str  # the basis of its numbers: a layout of bytes, the convention of an engine, a bound, or ""
     conventions: tuple[ConventionFacts, ...]
     elementwise: tuple[tuple[str, Count], ...]  # the counts of elementwise operations, if they are included
     without_effect: tuple[str, ...]  # a sentence for each given size that has no effect

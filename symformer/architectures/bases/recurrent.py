@@ -59,7 +59,7 @@ class Recurrent(HubDecoder):
 
     @property
     def final_norm(self) -> Component:
-        """Return the last norm. If the sum of the residuals is float32, so is what the norm multiplies by its scale."""
+        """Return the last norm. With a float32 residual stream, it multiplies float32 numbers by its scale."""
         return RMSNorm(late=self.residual_in_float32)
 
     @property
