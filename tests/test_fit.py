@@ -305,3 +305,12 @@ def test_no_stage_is_without_layers() -> None:
     """5 devices divide neither 4 query heads nor 4 layers."""
     (row,) = sf.fit(sf.model("llama").set(TINY), devices=5, memory="1GB", weights="bf16", context=9).formats
     assert "tp 1, pp 5: 5 pipeline stages are more than the 4 layers that they divide" in row.refused
+
+
+def test_a_document_states_the_basis_of_the_cache(tmp_path: Path) -> None:
+    for engine, said in (("transformers", "of the cache are exact for"), ("vllm", "the engine's convention")):
+        path = tmp_path / f"{engine}.md"
+        given = ("--weights", "awq", "--option", f"engine={engine}", "-o", str(path))
+        status, _, _ = run("fit", "llama-3-8b", "--memory", "24GiB", *given)
+        assert status == 0
+        assert said in path.read_text("utf-8")

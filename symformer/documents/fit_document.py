@@ -11,6 +11,7 @@ from ..language.symbols import B, C
 from ..output.blocks import Block, Code, Document, Equation, Heading, Line, Math, Paragraph, Table, capital
 from ..output.chain import Chain
 from ..quantities import quantity as find_quantity
+from ..quantities.quantity import BY_LAYOUT
 from ..quantities.weight_formats import MEANINGS
 from .references import with_references
 from .sentences import sentence
@@ -39,13 +40,20 @@ def document(found: DeviceFit, version: str) -> Document:
     devices = "1 device" if found.devices == 1 else f"{found.devices:,} devices"
     return Document(
         f"{found.model.title} ({found.model.name}) on {devices} of {rounded(found.memory, 'bytes').partition(', ')[0]}",
-        f"Computed by symformer {version} from closed forms. The bytes of the weights and of the cache are exact for "
-        "their formats. The longest contexts and the largest batches are upper bounds, because activations and the "
-        "engine's buffers are not included.",
+        f"Computed by symformer {version} from closed forms. {_basis(found)} The longest contexts and the largest "
+        "batches are upper bounds, because activations and the engine's buffers are not included.",
         said,
         ["transformer", found.model.title, "inference memory", "quantization"],
         [("fit.json", json.dumps(found.to_json() | {"target": found.model.name}, indent=1, ensure_ascii=False) + "\n")],
     )
+
+
+def _basis(found: DeviceFit) -> str:
+    """Return the basis of the bytes in a sentence."""
+    formula = found.model.formula("inference-memory", weights="bf16", **found.conventions)
+    if find_quantity("inference-memory").basis_for(formula) == BY_LAYOUT:
+        return "The bytes of the weights and of the cache are exact for their formats."
+    return "The bytes of the weights are exact for their formats; the cache follows the engine's convention."
 
 
 def _closed_forms(found: DeviceFit) -> list[Block]:
