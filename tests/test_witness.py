@@ -21,7 +21,7 @@ from symformer.formulas.account import Line, Term
 from symformer.formulas.formula import Formula
 from symformer.language.errors import SymformerError, WitnessError
 from symformer.language.sizes import AtMost, Divides, evaluate
-from symformer.language.symbols import A, B_vis, D, E, G, H, J_merge, L, L_deep, L_vis, V
+from symformer.language.symbols import A, B, B_vis, D, E, G, H, J_merge, L, L_deep, L_vis, V
 from symformer.ledger.facts import Tensor
 from symformer.ledger.operations import Operations
 from symformer.models.model import Model
@@ -296,6 +296,17 @@ def _move(formula: Formula, source: str, target: str) -> Line:
         return replace(line, terms=terms, lines=tuple(map(walk, line.lines)))
 
     return walk(formula.root)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "gpt-neox", "deepseek-v2"])
+def test_views_of_a_projection_for_one_sequence_are_compared_as_one_tensor(name: str) -> None:
+    """For one sequence, torch saves one storage for the queries, keys and values of GPT-2, which are views of it."""
+    (run,) = [run for run in checks(architecture(name)) if any(each.quantity == "activations" for each in run.claims)]
+    eager = [each for each in run.claims if each.quantity == "activations" and not each.way]
+    session = run.session(5, 0, 0)
+    session.numbers = {**session.numbers, B: 1}
+    assert run.compare_at(eager, session) == {each.key: [] for each in eager}
+    assert session.activations().total > 0
 
 
 def test_one_layer_too_many_names_every_row_of_the_layer() -> None:

@@ -46,6 +46,7 @@ from .kernels.scans import stored_output
 from .layer_kind_merge import merge_terms
 from .quantity import Convention, Conventions, Countable
 
+REST_OF_VIEW = " (rest of a view)"  # label of what eager attention saves of a projection besides the parts it reads
 FUSED = 256  # largest head dimension for which transformers lets torch's fused attention handle grouped queries
 
 
@@ -301,7 +302,7 @@ def _whole_views(ledger: Ledger, kept: SavedTensors, inside: set[int]) -> Iterat
         maker = kept.makers.get(id(joint))
         if maker is not None and id(mix) not in inside and mix.output.grad != 0:
             factors = (rest, SIZES[kept.conventions["dtype"]], Max(0, 2 - joint.shape[0]))
-            yield maker, Term(f"{maker.path} (rest of a view)", factors)
+            yield maker, Term(maker.path + REST_OF_VIEW, factors)
 
 
 def _joint_projections(ledger: Ledger) -> Iterator[tuple[Entry, Tensor, Expr]]:

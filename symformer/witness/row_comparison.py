@@ -11,13 +11,15 @@ from math import prod
 
 from sympy import Expr, Integer, Rational, Symbol
 
+from ..formulas.account import Term
 from ..formulas.formula import Formula
 from ..language.errors import WitnessError
 from ..language.notation.text import text
 from ..language.sizes import Numbers, evaluate
-from ..language.symbols import B_vis
-from ..ledger.facts import ATTENDING, CARRYING, ROTARY, Entry
+from ..language.symbols import B, B_vis
+from ..ledger.facts import ATTENDING, CARRYING, ROTARY, Entry, OperationKind
 from ..models.model import Model
+from ..quantities.saved_tensors import REST_OF_VIEW
 from .stored_weights import StoredWeight
 from .torch_counts import BACKWARD, FORWARD, TorchCount
 from .weight_paths import with_stars
@@ -81,6 +83,7 @@ class ComparedPart:
     times: Fraction
     loops: bool = False  # True if torch may run it token by token
     images: int = 1  # the number of images, if torch may run it image by image
+    projection: int = 0  # key of the projection of which it is a view, or 0
 
 
 def compare_parts(formula: Formula, numbers: Numbers, found: TorchCount, added: bool = False) -> list[Mismatch]:
@@ -132,13 +135,37 @@ def _parts(formula: Formula, numbers: Numbers) -> list[ComparedPart]:
                 label, phase = term.label.removeprefix(line.path), BACKWARD if term.gradient else FORWARD
                 loops = line.entry is not None and line.entry.kind in CARRYING
                 apart = line.entry is not None and line.entry.kind in ATTENDING and B_vis in term.factors
-                images = numbers[B_vis] if apart else 1
                 found.append(
                     ComparedPart(
-                        line.path, term.label, phase, (_source(line.entry), label), value, share, loops, images
+                        path=line.path,
+                        label=term.label,
+                        phase=phase,
+                        joins=(_source(line.entry), label),
+                        value=value,
+                        times=share,
+                        loops=loops,
+                        images=numbers[B_vis] if apart else 1,
+                        projection=_projection(line.entry, label, term) if numbers.get(B) == 1 else 0,
                     )
                 )
     return found
+
+
+def _projection(entry: Entry | None, label: str, term: Term) -> int:
+    """Return the key of the projection of which eager attention saves a view if there is one sequence, or 0."""
+    if entry is None:
+        return 0
+    if label == REST_OF_VIEW:
+        return id(entry.output.root)
+    operands = {
+        (OperationKind.SCORES, "queries"): 0,
+        (OperationKind.SCORES, "keys"): 1,
+        (OperationKind.MIX, "values"): 1,
+    }
+    place = operands.get((entry.kind, label.strip(" ()")))
+    if place is None or entry.inputs[place].shape != term.factors[:-1]:  # keys and values of groups are copied
+        return 0
+    return id(entry.inputs[place].root)
 
 
 def _source(entry: Entry | None) -> int:
@@ -172,14 +199,19 @@ def _collections(
 ) -> list[Mismatch]:
     """Compare values and their numbers of occurrences, with joint products separate or merged, as torch may do.
 
-    The attention of several images is compared as one product, or as one for each image.
+    The attention of several images is compared as one product, or as one for each image; the queries, keys and values
+    of one sequence separately, or with the projection of which they are views.
     """
     joined: dict[tuple[int, str], list[ComparedPart]] = defaultdict(list)
     for part in ours:
         joined[part.joins].append(part)
     as_one = [_one(parts) for parts in joined.values()]
+    views: dict[int, list[ComparedPart]] = defaultdict(list)
+    for number, part in enumerate(ours):
+        views[part.projection or -number - 1].append(part)
+    whole = [_one(parts) for parts in views.values()]
     each = [replace(part, value=part.value // part.images, times=part.times * part.images) for part in ours]
-    if any(_tally(parts) == theirs for parts in (ours, as_one, each)):
+    if any(_tally(parts) == theirs for parts in (ours, as_one, whole, each)):
         return []
     left = {value: Fraction(times) for value, times in theirs.items()}
     differences, unmatched = [], []
