@@ -298,7 +298,7 @@ def _move(formula: Formula, source: str, target: str) -> Line:
     return walk(formula.root)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "gpt-neox", "deepseek-v2"])
+@pytest.mark.parametrize("name", ["gpt2", "gpt-neox", "deepseek-v2", "modernbert"])
 def test_views_of_a_projection_for_one_sequence_are_compared_as_one_tensor(name: str) -> None:
     """For one sequence, torch saves one storage for the queries, keys and values of GPT-2, which are views of it."""
     (run,) = [run for run in checks(architecture(name)) if any(each.quantity == "activations" for each in run.claims)]

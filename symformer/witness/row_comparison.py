@@ -83,7 +83,7 @@ class ComparedPart:
     times: Fraction
     loops: bool = False  # True if torch may run it token by token
     images: int = 1  # the number of images, if torch may run it image by image
-    projection: int = 0  # key of the projection of which it is a view, or 0
+    view: bool = False  # True if torch may save it as a view of a whole projection
 
 
 def compare_parts(formula: Formula, numbers: Numbers, found: TorchCount, added: bool = False) -> list[Mismatch]:
@@ -145,27 +145,25 @@ def _parts(formula: Formula, numbers: Numbers) -> list[ComparedPart]:
                         times=share,
                         loops=loops,
                         images=numbers[B_vis] if apart else 1,
-                        projection=_projection(line.entry, label, term) if numbers.get(B) == 1 else 0,
+                        view=numbers.get(B) == 1 and _is_view(line.entry, label, term),
                     )
                 )
     return found
 
 
-def _projection(entry: Entry | None, label: str, term: Term) -> int:
-    """Return the key of the projection of which eager attention saves a view if there is one sequence, or 0."""
-    if entry is None:
-        return 0
-    if label == REST_OF_VIEW:
-        return id(entry.output.root)
-    operands = {
-        (OperationKind.SCORES, "queries"): 0,
-        (OperationKind.SCORES, "keys"): 1,
-        (OperationKind.MIX, "values"): 1,
-    }
-    place = operands.get((entry.kind, label.strip(" ()")))
-    if place is None or entry.inputs[place].shape != term.factors[:-1]:  # keys and values of groups are copied
-        return 0
-    return id(entry.inputs[place].root)
+def _is_view(entry: Entry | None, label: str, term: Term) -> bool:
+    """Return True for a part of which eager attention saves a view of a projection if there is one sequence."""
+    if entry is None or label == REST_OF_VIEW:
+        return entry is not None
+    place = _OPERANDS.get((entry.kind, label.strip(" ()")))
+    return place is not None and entry.inputs[place].shape == term.factors[:-1]  # those of groups are copied
+
+
+_OPERANDS = {
+    (OperationKind.SCORES, "queries"): 0,
+    (OperationKind.SCORES, "keys"): 1,
+    (OperationKind.MIX, "values"): 1,
+}
 
 
 def _source(entry: Entry | None) -> int:
@@ -200,18 +198,14 @@ def _collections(
     """Compare values and their numbers of occurrences, with joint products separate or merged, as torch may do.
 
     The attention of several images is compared as one product, or as one for each image; the queries, keys and values
-    of one sequence separately, or with the projection of which they are views.
+    of one sequence separately, or by the sum of the projections of which they are views.
     """
     joined: dict[tuple[int, str], list[ComparedPart]] = defaultdict(list)
     for part in ours:
         joined[part.joins].append(part)
     as_one = [_one(parts) for parts in joined.values()]
-    views: dict[int, list[ComparedPart]] = defaultdict(list)
-    for number, part in enumerate(ours):
-        views[part.projection or -number - 1].append(part)
-    whole = [_one(parts) for parts in views.values()]
     each = [replace(part, value=part.value // part.images, times=part.times * part.images) for part in ours]
-    if any(_tally(parts) == theirs for parts in (ours, as_one, whole, each)):
+    if any(_tally(parts) == theirs for parts in (ours, as_one, each)) or _equal_with_views(ours, theirs):
         return []
     left = {value: Fraction(times) for value, times in theirs.items()}
     differences, unmatched = [], []
@@ -226,6 +220,17 @@ def _collections(
         differences.append(Mismatch(part.label, f"{part.times} of {part.value:,}", spelt, numbers))
     named = [names[value] for value in over if value in names]
     return differences or [Mismatch(_named(key, named), "has no such row", spelt, numbers)]
+
+
+def _equal_with_views(ours: list[ComparedPart], theirs: Mapping[int, int]) -> bool:
+    """Return True if all parts but the views agree one by one, and the views agree in sum with what is left."""
+    left = {value: Fraction(times) for value, times in theirs.items()}
+    for value, times in _tally([part for part in ours if not part.view]).items():
+        left[value] = left.get(value, Fraction(0)) - times
+    views = sum((part.value * part.times for part in ours if part.view), start=Fraction(0))
+    return min(left.values(), default=Fraction(0)) >= 0 and views == sum(
+        (value * times for value, times in left.items()), start=Fraction(0)
+    )
 
 
 def _one(parts: list[ComparedPart]) -> ComparedPart:
