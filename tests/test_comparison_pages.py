@@ -404,7 +404,7 @@ def test_chapters_of_several_quantities(tmp_path: Path) -> None:
     result = run("gpt2", "llama-2-7b", "-q", "params", "-q", "flops", "--option", "attention=causal", "--set", "S=7",
                  "-o", "-", "--format", "md", "--flavour", "commonmark")  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert "# gpt2 and llama-2-7b: parameters and forward FLOPs (attention=causal) compared" in result.stdout
+    assert "# gpt2 and llama-2-7b: parameters and forward FLOPs compared" in result.stdout
     assert "## Parameters\n" in result.stdout
     assert "### The ratio\n" in result.stdout
     assert result.stdout.count("## References") == 1

@@ -541,19 +541,20 @@ def test_changed_sizes_and_options_are_listed() -> None:
     assert "this is" not in wide
 
     untied = spell(document(architecture("gpt2", tied=False), ["params"], "1"), "md")
-    assert untied.startswith("# GPT-2 (tied=false): parameters in closed form")
+    assert untied.startswith("# GPT-2, untied LM head: parameters in closed form")
     assert "For `gpt2` with `tied=false`, this is" in untied
     own = spell(document(architecture("mistral-7b-v0.3"), ["params"], "1"), "md")
     assert "For `mistral-7b-v0.3`, this is" in own  # its window is disabled by default
 
     causal = spell(document(architecture("gpt2"), ["flops"], "1", attention="causal"), "md")
-    assert causal.startswith("# GPT-2: forward FLOPs (attention=causal) in closed form")
+    assert causal.startswith("# GPT-2: forward FLOPs in closed form")
+    assert "Counted with attention=causal. Derived by" in causal
     run = spell(document(architecture("llama").set({B: Integer(2), S: Integer(3)}), ["flops"], "1"), "md")
     assert "For `llama-7b` with $`B`$ = 2 and $`S`$ = 3, this is" in run
 
     rank = spell(made("llama-2-70b-rank"), "md")
     assert "For one rank of `llama-2-70b` with $`N_{\\mathrm{tp}}`$ = 8 and $`N_{\\mathrm{pp}}`$ = 4, this is" in rank
-    assert "tensor=sequence" in rank.splitlines()[0]
+    assert "tensor=sequence" in rank.splitlines()[2]
     assert "for `llama-2-70b`" not in rank
 
 

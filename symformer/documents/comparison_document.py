@@ -32,7 +32,7 @@ from .figures.inset import comparison_figure
 from .part_sections import about_part
 from .references import with_references
 from .sentences import sentence
-from .subject import config_lines, in_brackets, subject_line
+from .subject import config_lines, in_subtitle, subject_line
 from .verification import short_check
 
 
@@ -61,12 +61,12 @@ def document(found: Sequence[Comparison], version: str) -> Document:
     files = [("comparison.json", json.dumps(told, indent=1, ensure_ascii=False) + "\n")]
     if keys:
         files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
-    counted = in_brackets(
+    counted = in_subtitle(
         changed_conventions([replace(each.formulas[0], conventions=each.common_conventions) for each in found])
     )
     return Document(
-        f"{joined(side.titled for side in sides)}: {joined(titles)}{counted} compared",
-        f"Compared by symformer {version} from closed forms; every total is exact.",
+        f"{joined(side.titled for side in sides)}: {joined(titles)} compared",
+        f"{counted}Compared by symformer {version} from closed forms; every total is exact.",
         said,
         ["transformer", *dict.fromkeys(model.title for model in found[0].models), *titles],
         files,

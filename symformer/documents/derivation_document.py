@@ -13,6 +13,7 @@ from sympy import Add, Symbol, expand
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..formulas.ratio import Ratio
+from ..formulas.structured_form import StructuredForm, structured
 from ..formulas.time_bound import TimeBound
 from ..language.errors import joined
 from ..language.notation.display_tree import Call, Label, Sum, ordered_terms, sizes_of, tree
@@ -52,7 +53,7 @@ from .nearest_relative import nearest
 from .part_sections import about_part, named, parts
 from .references import with_references
 from .sentences import sentence
-from .subject import column, config_lines, in_title, is_changed, subject_line
+from .subject import column, config_lines, in_subtitle, in_title, is_changed, subject_line
 from .verification import check, short_check
 
 
@@ -124,8 +125,8 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     blocks, keys = with_references(blocks)
     titles = [each.formula.measure.title for each in found.quantities]
     return Document(
-        in_title(found.subject, together or joined(titles), found.conventions),
-        _subtitle([each.check.is_exact for each in found.quantities], version),
+        in_title(found.subject, together or joined(titles)),
+        in_subtitle(found.conventions) + _subtitle([each.check.is_exact for each in found.quantities], version),
         blocks,
         ["transformer", found.subject.title, *titles],
         _attached(found.json, keys),
@@ -173,9 +174,10 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
             sides = [*_side(formula.moved, formula, "bytes"), *_side(formula.work, formula, "flops")]
             checked = [*sides, Heading(1, ["The check against torch"]), *checked]
         return [*_bound(formula, value, subject), *counted], [*holds, *checked]
+    structure = structured(formula.display_expr)
     result = [
-        *_result(formula, value, subject, found.definition.basis),
-        *message(formula, value, found.purposes, found.params),
+        *_result(formula, structure, value, subject, found.definition.basis),
+        *message(formula, structure, value, found.purposes, found.params),
         *counted,
     ]
     if form == "short":
@@ -286,11 +288,15 @@ def _stated(value: str, unit: str, formula: Formula, subject: SubjectFacts) -> P
     return Paragraph(["For ", *subject_line(subject, formula), ", this is ", Strong(value), f" {unit}."])
 
 
-def _result(formula: Formula, value: int | Fraction | None, subject: SubjectFacts, basis: str) -> list[Block]:
-    steps = dict.fromkeys(
-        (factored(formula.display_expr), tree(formula.display_expr))
-    )  # a single step if nothing factors out
-    blocks: list[Block] = [Equation(Chain((_label(formula),), tuple(steps)), key=True, id=formula.id)]
+def _result(
+    formula: Formula, form: StructuredForm, value: int | Fraction | None, subject: SubjectFacts, basis: str
+) -> list[Block]:
+    blocks: list[Block] = [Equation(Chain((_label(formula),), form.steps), key=True, id=formula.id)]
+    if form.parts:
+        said: list[Line] = [
+            [Math(part.label), " = ", Math.of(part.definition), f" is {part.meaning}"] for part in form.parts
+        ]
+        blocks.append(Paragraph(["Here ", *listed(*said), "."]))
     if value is not None:
         unit = f"{_unit(formula)}, {basis}" if basis else _unit(formula)
         blocks.append(_stated(f"{value:,}", unit, formula, subject))

@@ -10,6 +10,7 @@ from sympy import Add, Expr, expand
 from ..formulas.account import Term
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
+from ..formulas.structured_form import StructuredForm
 from ..language.notation.display_tree import Label, Number, Product, Tree, ordered_terms, terms_tree, tree, value
 from ..language.symbols import B, C, S
 from ..output.blocks import Block, Equation, Line, Math, Paragraph, Piece, Table, capital, listed, maybe
@@ -25,11 +26,16 @@ _EACH_ELEMENT = {"FLOPs": (2, "2 FLOPs"), "MACs": (1, "1 multiply-add")}
 
 
 def message(
-    formula: Formula, value: int | Fraction | None, purposes: Sequence[AmountFacts], params: Label | None
+    formula: Formula,
+    form: StructuredForm,
+    value: int | Fraction | None,
+    purposes: Sequence[AmountFacts],
+    params: Label | None,
 ) -> list[Block]:
     """Return the summary of a cost, and a table of its purposes if it has several.
 
-    ``params`` is the number of parameters, of which training memory is a multiple.
+    ``form`` names the parts that its formula repeats. ``params`` is the number of parameters, of which training memory
+    is a multiple.
     """
     parts = {each.name: each.each for each in purposes}
     blocks: list[Block] = []
@@ -40,18 +46,22 @@ def message(
     elif formula.measure.name == "kv-cache":
         blocks += _kept_a_token(formula)
     if len(parts) > 1:
-        blocks.append(_table(formula, value, purposes, params))
+        blocks.append(_table(formula, form, value, purposes, params))
     return blocks
 
 
 def _table(
-    formula: Formula, value: int | Fraction | None, purposes: Sequence[AmountFacts], params: Label | None
+    formula: Formula,
+    form: StructuredForm,
+    value: int | Fraction | None,
+    purposes: Sequence[AmountFacts],
+    params: Label | None,
 ) -> Table:
     unit = formula.measure.unit
     rows: Rows = []
     for each in purposes:
         shown = _times(each.each, params) if params and each.name in OF_STATE else None
-        rows.append([[each.name], [Math(terms_tree([*shown]) if shown else factored(each.each))]])
+        rows.append([[each.name], [Math(terms_tree([*shown]) if shown else form.short(each.each))]])
     head: list[Line] = [["Purpose"], [capital(unit)], ["Value"]]
     return amount_table(head, "ll", rows, purposes, value, [f"Breakdown of the {unit} by purpose."])
 

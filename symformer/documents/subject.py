@@ -12,10 +12,11 @@ from ..language.notation.text import text
 from ..language.symbols import print_order
 from ..output.blocks import Code, Line, Math, listed
 from ..views.formula_facts import SubjectFacts, is_per_rank
+from .option_words import option_words
 
 
-def in_title(found: SubjectFacts, measures: str, conventions: Mapping[str, str]) -> str:
-    """Return a document's title: the model, its options, the sizes changed from its target, and the conventions."""
+def in_title(found: SubjectFacts, measures: str) -> str:
+    """Return a document's title: the model, its options in words, and the sizes changed from its target."""
     # Setting sizes does not change a target that has no sizes.
     sizes = [
         f"{size} = {text(value)}"
@@ -23,12 +24,13 @@ def in_title(found: SubjectFacts, measures: str, conventions: Mapping[str, str])
         if found.has_own_sizes or not value.is_Integer
     ]
     changed = f" with {joined(sizes)}" if sizes else ""
-    return f"{found.title}{in_brackets(found.options)}{changed}: {measures}{in_brackets(conventions)} in closed form"
+    return f"{', '.join([found.title, *option_words(found.options)])}{changed}: {measures} in closed form"
 
 
-def in_brackets(values: Mapping[str, str]) -> str:
-    """Return options or conventions in brackets, or "" if there are none."""
-    return f" ({', '.join(f'{name}={value}' for name, value in values.items())})" if values else ""
+def in_subtitle(conventions: Mapping[str, str]) -> str:
+    """Return a sentence with the conventions that differ from the defaults, or "" if there are none."""
+    said = [f"{name}={value}" for name, value in conventions.items()]
+    return f"Counted with {joined(said)}. " if said else ""
 
 
 def is_changed(found: SubjectFacts, formula: Formula) -> bool:
