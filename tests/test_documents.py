@@ -27,6 +27,7 @@ from symformer.configs.sections import flatten
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import FORMATS, render
 from symformer.documents.formats.base_language import Language
+from symformer.documents.formats.md import FLAVOURS
 from symformer.documents.formats.page_layout import A4
 from symformer.documents.gallery_pages import COVER, WHOLE, derived, stems
 from symformer.formulas.account import Measure
@@ -886,3 +887,16 @@ def test_table_continuation_has_at_least_four_rows(total: bool) -> None:
         assert sum(found) == count
         seen.update(found[1:])
     assert min(seen) == 4, "and some go on by no more than that"
+
+
+def test_blocks_of_mathematics_in_markdown_are_at_most_1000_characters() -> None:
+    """GitLab displays at most 1,000 characters of a block; Jupyter has no such limit and gets the same rows."""
+    long = document(architecture("deepseek-v3"), ["train-memory"], "1")
+    blocks = re.findall(r"```math\n(.*?)```", spell(long, "md"), re.DOTALL)
+    whole = re.findall(r"\$\$\n(.*?)\$\$", FLAVOURS["jupyter"].spell(long), re.DOTALL)
+    assert max(map(len, blocks)) <= 1000 < max(map(len, whole))
+
+    def rows(each: str) -> list[str]:
+        return [row.removesuffix(r" \\") for row in each.splitlines() if not row.startswith((r"\begin", r"\end"))]
+
+    assert [row for each in blocks for row in rows(each)] == [row for each in whole for row in rows(each)]

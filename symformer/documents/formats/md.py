@@ -22,6 +22,7 @@ class Markdown(Language):
     of_texts = (*Language.of_texts, "anchor")
     around = "$`", "`$"  # delimiters of inline mathematics
     fences = "```math", "```"  # delimiters of displayed mathematics
+    longest: int | None = 980  # characters of a block: GitLab displays at most 1,000, with the number of the equation
 
     def prose(self, text: str) -> str:
         return re.sub(r"([\\`*_<>|\[\]$])", r"\\\1", text)
@@ -46,12 +47,31 @@ class Markdown(Language):
         return f"{opens}{mathematics}{closes}"
 
     def display(self, block: Equation | Computation) -> str:
-        """Return displayed mathematics, with the number of an equation."""
+        """Return displayed mathematics, with the number of an equation at its end.
+
+        Mathematics that is too long for one block continues in the next.
+        """
         opens, closes = self.fences
-        if isinstance(block, Computation):
-            return f"{opens}\n\\begin{{aligned}}\n{self.computation(block)}\n\\end{{aligned}}\n{closes}"
-        tag = rf" \tag{{{block.number}}}" if block.number else ""
-        return f"{opens}\n\\begin{{aligned}}\n{self.equation(block)}\n\\end{{aligned}}{tag}\n{closes}"
+        spelt = self.computation(block) if isinstance(block, Computation) else self.equation(block)
+        tag = rf" \tag{{{block.number}}}" if isinstance(block, Equation) and block.number else ""
+        *before, last = self._blocks(spelt.split(f"{self.row_break}\n"))
+        inside = [*before, f"{last}{tag}"]
+        return "\n\n".join(f"{opens}\n{each}\n{closes}" for each in inside)
+
+    def _blocks(self, rows: list[str]) -> list[str]:
+        """Return the rows in aligned environments, none of which is longer than the limit."""
+        groups: list[list[str]] = [[]]
+        for row in rows:
+            together = [*groups[-1], row]
+            if groups[-1] and self.longest and len(self._aligned(together)) > self.longest:
+                groups.append([row])
+            else:
+                groups[-1] = together
+        return [self._aligned(each) for each in groups]
+
+    def _aligned(self, rows: list[str]) -> str:
+        inside = f"{self.row_break}\n".join(rows)
+        return f"\\begin{{aligned}}\n{inside}\n\\end{{aligned}}"
 
     def carry_on(self, sign: str, spelt: str) -> str:
         return rf"&\quad {sign} {spelt}"
@@ -80,6 +100,7 @@ class Jupyter(Markdown):
 
     around = "$", "$"
     fences = "$$", "$$"
+    longest = None
 
 
 class CommonMark(Markdown):
