@@ -29,6 +29,8 @@ def typeset(stem: str) -> str:
         if run.returncode:
             return run.stdout.decode(errors="replace")
     said = Path(f"{stem}.log").read_text(errors="replace").splitlines()
+    if warned := [line for line in said if line.startswith("Package amsmath Warning")]:
+        return "\n".join(warned)
     wide = [line for line in said if line.startswith("Overfull")]
     # rows of costs may be wider than a page of LaTeX; rows of parameters must fit
     return "" if of_costs or not wide else "\n".join([*wide, f"{stem}.tex has lines that do not fit the page"])

@@ -11,7 +11,7 @@ from ...output.blocks import Cited, Code, Computation, Document, Equation, Headi
 from .base_language import printable
 from .column import ROOM, TYPES, Fit, chunks, fill_lines, fit, latex, math_width, pieces, runs, split
 from .missing_glyphs import label
-from .tex import Latex
+from .tex import Latex, without_bracket
 
 _BREAK = r"\allowbreak{}"
 LABELS = 8  # maximum width of a label that shares a line with the first step
@@ -96,7 +96,7 @@ class Fragment(Latex):
             wide = [width for _, width in lines]
             widest = max(widest, before + 3 + max(wide), before + 9 + math_width(each.shape) + last)
         type_ = next((type_ for type_, scale in TYPES.items() if widest * scale <= ROOM), [*TYPES][-1])
-        inner = "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+        inner = "\\begin{aligned}\n" + without_bracket(" \\\\\n".join(rows)) + "\n\\end{aligned}"
         shown = f"\\begin{{equation*}}\n{inner}\n\\end{{equation*}}"
         return f"{{{type_}\n{shown}\n}}" if type_ else shown
 

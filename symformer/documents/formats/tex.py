@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ...language.notation.display_tree import Tree
 from ...language.notation.latex import latex
-from ...output.blocks import FigureBlock
+from ...output.blocks import Computation, FigureBlock
 from .base_language import Language, break_name, with_break_points
 from .missing_glyphs import label, plain_id, replace_missing_letters, with_macro
 from .page_layout import Page
@@ -78,6 +78,10 @@ class Latex(Language):
         drawing = block.draw(*self.page.figure)
         return picture(drawing, self, self.page.enlarged(drawing.width, drawing.height))
 
+    def computation(self, block: Computation, row_break: str = "") -> str:
+        """Return the rows of a computation; amsmath warns of a bracket at the start, which could be an option."""
+        return without_bracket(super().computation(block, row_break))
+
     def carry_on(self, sign: str, spelt: str) -> str:
         return rf"&\quad {{}} {sign} {spelt}"
 
@@ -113,6 +117,11 @@ class Latex(Language):
             return rf">{{\raggedright\arraybackslash}}p{{{own}\linewidth}}"
 
         return "".join(spelt(place, kind) for place, kind in enumerate(align))
+
+
+def without_bracket(rows: str) -> str:
+    """Return the rows of an environment, in which no bracket is the first character."""
+    return f"{{}}{rows}" if rows.startswith("[") else rows
 
 
 FORMAT = Latex()
