@@ -320,7 +320,7 @@ def plain(line: Line) -> str:
     return "".join(map(of, line))
 
 
-@pytest.mark.parametrize("stem", sampled(3, stems()))
+@pytest.mark.parametrize("stem", sampled(6, stems()))
 def test_printed_statements_are_true(stem: str) -> None:
     document = made(stem)
     for language in LANGUAGES:
@@ -784,7 +784,7 @@ def test_anchors_are_unique_and_names_are_not_empty() -> None:
         assert all(name and name == name.strip() for name in named)
 
 
-@pytest.mark.parametrize("part", part_names())
+@pytest.mark.parametrize("part", sampled(3, part_names()))
 def test_rows_of_a_single_part_have_names(part: str) -> None:
     made_ = document(resolve(f"component:{part}")[0], ["params", "flops", "train-flops"], "1")
     assert made_.title.count(" and ") == 1, "parameters, forward FLOPs and training FLOPs"
