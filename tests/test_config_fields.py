@@ -577,11 +577,12 @@ def test_random_fields_together_match_torch(model_type: str) -> None:
     assert compared >= 3, compared
 
 
-def test_random_field_of_a_random_config_matches_torch() -> None:
+@pytest.mark.parametrize("group", sampled(4, range(4)))
+def test_random_field_of_a_random_config_matches_torch(group: int) -> None:
     """200 configs of random sizes, each with a changed field that sets no size and no option."""
-    draw = random.Random(7)  # noqa: S311
+    draw = random.Random(group)  # noqa: S311
     answered = refused = unbuilt = 0
-    for index in range(200):
+    for index in range(200)[group::4]:
         model_type = list(TYPES)[index % len(TYPES)]
         config = base(model_type, draw.choice(TYPES[model_type].config.classes))
         for name in sorted(read_by(model_type) & config.keys()):
@@ -606,9 +607,9 @@ def test_random_field_of_a_random_config_matches_torch() -> None:
         ours = by_us(config)
         answered += isinstance(ours["params"], int)
         refused += isinstance(ours["params"], str)
-    assert answered >= 60, (answered, refused, unbuilt)
-    assert refused >= 30, (answered, refused, unbuilt)
-    assert unbuilt <= 20, (answered, refused, unbuilt)
+    assert answered >= 15, (answered, refused, unbuilt)
+    assert refused >= 7, (answered, refused, unbuilt)
+    assert unbuilt <= 5, (answered, refused, unbuilt)
 
 
 @pytest.mark.parametrize("model_type", sampled(4, TYPES))

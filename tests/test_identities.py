@@ -405,7 +405,7 @@ COPIED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "quantity", "rank", "copied"), COPIED)
+@pytest.mark.parametrize(("name", "quantity", "rank", "copied"), sampled(2, COPIED))
 def test_ranks_sum_to_the_whole_plus_replicas(name: str, quantity: str, rank: str, copied: str) -> None:
     here = point(name, **TWO)
     plain: tuple[tuple[tuple[str, str], ...], ...] = ((), (("implementation", "megatron"),))
