@@ -22,6 +22,8 @@ from symformer.language.symbols import B, C, D, G, L, N_new, S, V
 from symformer.models.model import Model
 from symformer.targets import code_answers
 
+from .samples import sampled
+
 CONFIG = {"model_type": "exaone4", "architectures": ["Exaone4ForCausalLM"]}
 # A cache in which every layer keeps all tokens: three of four layers of EXAONE 4 have a window of 4,096.
 WHOLE = {("layers.*.keys", (B, G, C, D)): (L,), ("layers.*.values", (B, G, C, D)): (L,)}
@@ -66,7 +68,7 @@ def _expanded(model: Model, quantity: str, **conventions: str) -> Expr | None:
         return None
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sampled(3, names()))
 def test_inference_memory_is_weights_plus_cache_plus_logits(name: str) -> None:
     model = sf.architecture(name)
     memory = _expanded(model, "inference-memory", weights="bf16", cache="bf16", logits="fp32")
@@ -77,7 +79,7 @@ def test_inference_memory_is_weights_plus_cache_plus_logits(name: str) -> None:
         assert (memory - 2 * model.params.expanded - cache).expand() in (4 * B * V, 0)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sampled(3, names()))
 def test_training_memory_is_states_plus_activations(name: str) -> None:
     model = sf.architecture(name)
     kept = _expanded(model, "activations", implementation="eager", dtype="fp32")
@@ -90,7 +92,7 @@ def test_training_memory_is_states_plus_activations(name: str) -> None:
     assert (memory - without - kept).expand() == 0
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sampled(3, names()))
 def test_generation_flops_are_prefill_plus_one_decode_pass_per_later_token(name: str) -> None:
     model = sf.architecture(name)
     generated = _expanded(model, "generation-flops")

@@ -22,6 +22,7 @@ from symformer.witness.model_calls import unpadded
 from symformer.witness.torch_counts import tensors_of
 from symformer.witness.torch_session import built
 
+from .samples import sampled
 from .test_config_fields import RUN, TYPES, Config, base, nested, source_of
 
 LENGTHS = (2, 5, 11, 23)  # shorter than a kernel of 4 places; below and above the windows of the small configs
@@ -79,7 +80,7 @@ def cached_bytes(torchs: Any, towers: bool, length: int) -> int:
     return sum(each.numel() * each.element_size() for each in stored if each.is_floating_point())
 
 
-@pytest.mark.parametrize("model_type", MODELS)
+@pytest.mark.parametrize("model_type", sampled(3, MODELS))
 def test_the_cache_after_a_forward_pass(model_type: str) -> None:
     model, config = MODELS[model_type], base(model_type)
     made_by = getattr(transformers, config["architectures"][0])

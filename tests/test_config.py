@@ -41,6 +41,8 @@ from symformer.architectures.bases.llama_like import LlamaLike
 from symformer.configs.architecture_lookup import TYPES, reader
 from symformer.language.symbols import SYMBOLS, E, H
 
+from .samples import sampled
+
 # A config for each model type, with its expected class, and sizes that all differ.
 CONFIGS: list[tuple[str, dict[str, Any]]] = [
     ("GPT2LMHeadModel", {"vocab_size": 29, "n_positions": 13, "n_embd": 12, "n_layer": 5, "n_head": 3}),
@@ -214,7 +216,7 @@ WITH_A_CONFIG_CLASS = [
 ]
 
 
-@pytest.mark.parametrize("name", WITH_A_CONFIG_CLASS)
+@pytest.mark.parametrize("name", sampled(3, WITH_A_CONFIG_CLASS))
 def test_omitted_fields_have_the_defaults_of_transformers(name: str, tmp_path: Path) -> None:
     made_by, given = architecture_class(name), NO_DEFAULT.get(name, {})
     path = tmp_path / "config.json"

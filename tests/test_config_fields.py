@@ -227,14 +227,23 @@ class UntakenError(Exception):
 FORMULAS: dict[tuple[Component, tuple[tuple[Symbol, Expr], ...], str], Formula] = {}
 
 
-def by_us(config: Config, path: Path) -> dict[str, int | str]:
-    """Return our answers for a config: numbers or error messages."""
-    path.write_text(json.dumps(nested(config)), "utf-8")
+def by_us(config: Config, path: Path | None = None) -> dict[str, int | str]:
+    """Return our answers for a config, which is written to ``path`` if that is given: numbers or error messages."""
+    if path is not None:
+        path.write_text(json.dumps(nested(config)), "utf-8")
     try:
-        model = from_config(str(path))
+        model = from_config(nested(config) if path is None else path)
     except SymformerError as error:
         return {name: str(error) for name in ASKED}
     return {name: _answer(model, *asked) for name, asked in ASKED.items()}
+
+
+def has_params(config: Config) -> bool:
+    """Return whether we answer how many parameters a config has."""
+    try:
+        return isinstance(_answer(from_config(nested(config)), *ASKED["params"]), int)
+    except SymformerError:
+        return False
 
 
 def _answer(model: Model, quantity: str, conventions: Mapping[str, str]) -> int | str:
@@ -259,9 +268,9 @@ def at(formula: Formula, model: Model) -> int:
     return formula.value(known, **run)
 
 
-def differences(config: Config, path: Path) -> dict[str, Any]:
+def differences(config: Config) -> dict[str, Any]:
     """Compare an answer with torch; a fully refused config is not run in torch."""
-    ours = by_us(config, path)
+    ours = by_us(config)
     if all(isinstance(answer, str) for answer in ours.values()):
         return {}
     try:
@@ -388,8 +397,8 @@ def test_every_architecture_of_transformers_has_a_small_config() -> None:
     assert types == TYPES.keys()
 
 
-@pytest.mark.parametrize("model_type", sampled(3, TYPES))
-def test_inert_fields_change_nothing(model_type: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model_type", sampled(8, TYPES))
+def test_inert_fields_change_nothing(model_type: str) -> None:
     """All fields at once, with values other than the defaults; fields that must have one value get that."""
     fields = architecture_class(TYPES[model_type].name).fields
     said = everywhere(model_type, dict.fromkeys(INERT))
@@ -407,18 +416,18 @@ def test_inert_fields_change_nothing(model_type: str, tmp_path: Path) -> None:
         changed = {name: value for name, value in changed.items() if name not in _precisions(section)}
     assert len(changed) > 20
     changed |= {name: known[0] for name, known in held(model_type).items()}
-    assert differences({**base(model_type), **changed}, tmp_path / "config.json") == {}
-    ours = by_us({**base(model_type), **changed}, tmp_path / "config.json")
+    assert differences({**base(model_type), **changed}) == {}
+    ours = by_us({**base(model_type), **changed})
     assert isinstance(ours["params"], int), ours
-    assert ours == by_us(base(model_type), tmp_path / "config.json")
+    assert ours == by_us(base(model_type))
 
 
 def _precisions(section: str) -> tuple[str, ...]:
     return f"{section}.dtype", f"{section}.torch_dtype"
 
 
-@pytest.mark.parametrize("model_type", sampled(3, TYPES))
-def test_each_changed_field_matches_torch_or_is_refused(model_type: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model_type", sampled(10, TYPES))
+def test_each_changed_field_matches_torch_or_is_refused(model_type: str) -> None:
     """Every answer agrees with torch: for each field of the class and of published configs.
 
     Refused fields, and those limited to some values, are tested one by one. For answered configs, torch is run once for
@@ -434,7 +443,7 @@ def test_each_changed_field_matches_torch_or_is_refused(model_type: str, tmp_pat
     }
     refused, together = 0, list[Config]()
     for name, value in [(each, value) for each in sorted(values.keys() - inert) for value in values[each]]:
-        ours = by_us({**base(model_type), name: value}, tmp_path / "config.json")
+        ours = by_us({**base(model_type), name: value})
         if name in held(model_type):
             accepted = any(value == known for known in held(model_type)[name])
             assert isinstance(ours["params"], int) == accepted, (name, value)
@@ -444,34 +453,34 @@ def test_each_changed_field_matches_torch_or_is_refused(model_type: str, tmp_pat
                 together.append(free := {})
             free[name] = value
         refused += isinstance(ours["params"], str)
-    answered = sum(agreeing(model_type, changed, tmp_path / "config.json") for changed in together)
+    answered = sum(agreeing(model_type, changed) for changed in together)
     assert answered >= 10, (answered, refused)
     assert refused >= 20, (answered, refused)
 
 
-def agreeing(model_type: str, changed: Config, path: Path) -> int:
+def agreeing(model_type: str, changed: Config) -> int:
     """Return how many of these fields agree with torch: all at once, or else in halves, down to single fields."""
-    if agrees(model_type, changed, path):
+    if agrees(model_type, changed):
         return len(changed)
     if len(changed) == 1:
         return 0
     names = sorted(changed)
     halves = names[: len(names) // 2], names[len(names) // 2 :]
-    return sum(agreeing(model_type, {name: changed[name] for name in half}, path) for half in halves)
+    return sum(agreeing(model_type, {name: changed[name] for name in half}) for half in halves)
 
 
-def agrees(model_type: str, changed: Config, path: Path) -> bool:
+def agrees(model_type: str, changed: Config) -> bool:
     """Return True if all these fields are answered and torch has such a model, after comparing the counts."""
     config = {**base(model_type), **changed}
     try:
-        assert differences(config, path) == {}, changed
+        assert differences(config) == {}, changed
     except UntakenError:
         return False
-    return isinstance(by_us(config, path)["params"], int)
+    return has_params(config)
 
 
-@pytest.mark.parametrize("model_type", sampled(2, TYPES))
-def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model_type", sampled(4, TYPES))
+def test_every_class_follows_its_options(model_type: str) -> None:
     """A class may ignore a field, as transformers' T5 ignores whether its head is tied; no class tested here does."""
     fields = architecture_class(TYPES[model_type].name).fields
     assert set(TYPES[model_type].config.classes) == {
@@ -510,8 +519,8 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
         del other["parallel_attn"]  # its grouped form requires it
     for class_name in TYPES[model_type].config.classes:
         config = {**base(model_type, class_name), **other}
-        assert isinstance(by_us(config, tmp_path / "config.json")["params"], int)
-        assert differences(config, tmp_path / "config.json") == {}, class_name
+        assert isinstance(by_us(config)["params"], int)
+        assert differences(config) == {}, class_name
 
 
 @pytest.mark.parametrize(
@@ -524,11 +533,10 @@ def test_every_class_follows_its_options(model_type: str, tmp_path: Path) -> Non
         {"index_topk_freq": 3, "index_skip_topk_offset": 0, "indexer_types": ["full"] * 5},
     ],
 )
-def test_layers_that_reuse_chosen_keys_match_torch(indexers: Config, tmp_path: Path) -> None:
-    path = tmp_path / "config.json"
+def test_layers_that_reuse_chosen_keys_match_torch(indexers: Config) -> None:
     config = {**base("glm_moe_dsa"), "num_hidden_layers": 5, "first_k_dense_replace": 2, **indexers}
-    assert differences(config, path) == {}
-    assert isinstance(by_us(config, path)["flops"], int)
+    assert differences(config) == {}
+    assert isinstance(by_us(config)["flops"], int)
 
 
 @pytest.mark.parametrize(
@@ -548,36 +556,33 @@ def test_unsupported_layers_that_reuse_chosen_keys_are_refused(indexers: Config)
         architecture_class("glm-moe-dsa").fields.read(config)
 
 
-@pytest.mark.parametrize("model_type", sampled(6, TYPES))
-def test_random_fields_together_match_torch(model_type: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model_type", sampled(24, TYPES))
+def test_random_fields_together_match_torch(model_type: str) -> None:
     """Fields that have no effect one by one can have one together, such as a window and the first layer with one."""
     draw, compared = random.Random(model_type), 0  # noqa: S311
-    path, known = tmp_path / "config.json", {name: others(value) for name, value in written(model_type).items()}
+    known = {name: others(value) for name, value in written(model_type).items()}
     known |= {name: known.get(name, []) + values for name, values in everywhere(model_type, PUBLISHED).items()}
     windows = {"sliding_window": [3, 8, None], "max_window_layers": [0, 1, 2], "use_sliding_window": [True, False]}
     known |= {name: values for name, values in windows.items() if name in written(model_type)}
     apart = {"dtype", "torch_dtype", *(name for section in sections_of(model_type) for name in _precisions(section))}
     pairs = [(name, value) for name in sorted(known.keys() - apart) for value in known[name]]
     # those that are answered one by one, and windows
-    pairs = [
-        (name, value)
-        for name, value in pairs
-        if name in windows or isinstance(by_us({**base(model_type), name: value}, path)["params"], int)
-    ]
+    pairs = [(name, value) for name, value in pairs if name in windows or has_params({**base(model_type), name: value})]
     for _ in range(30):
         changed = dict(draw.sample(pairs, min(6, len(pairs))))
         config = {**base(model_type, draw.choice(TYPES[model_type].config.classes)), **changed}
         with suppress(UntakenError):
-            assert differences(config, path) == {}, changed
-            compared += isinstance(by_us(config, path)["params"], int)
+            assert differences(config) == {}, changed
+            compared += has_params(config)
     assert compared >= 3, compared
 
 
-def test_random_field_of_a_random_config_matches_torch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", sampled(4, range(4)))
+def test_random_field_of_a_random_config_matches_torch(group: int) -> None:
     """200 configs of random sizes, each with a changed field that sets no size and no option."""
-    draw = random.Random(7)  # noqa: S311
+    draw = random.Random(group)  # noqa: S311
     answered = refused = unbuilt = 0
-    for index in range(200):
+    for index in range(200)[group::4]:
         model_type = list(TYPES)[index % len(TYPES)]
         config = base(model_type, draw.choice(TYPES[model_type].config.classes))
         for name in sorted(read_by(model_type) & config.keys()):
@@ -595,27 +600,27 @@ def test_random_field_of_a_random_config_matches_torch(tmp_path: Path) -> None:
         name = draw.choice([*names, *QUANTIZED, f"field_{index}", *sorted(FIXED.keys() - read_by(model_type))])
         config[name] = draw.choice(pool.get(name) or [1, True, "x", {"quant_method": "gptq"}])
         try:
-            assert differences(config, tmp_path / "config.json") == {}, config
+            assert differences(config) == {}, config
         except UntakenError:
             unbuilt += 1
             continue
-        ours = by_us(config, tmp_path / "config.json")
+        ours = by_us(config)
         answered += isinstance(ours["params"], int)
         refused += isinstance(ours["params"], str)
-    assert answered >= 60, (answered, refused, unbuilt)
-    assert refused >= 30, (answered, refused, unbuilt)
-    assert unbuilt <= 20, (answered, refused, unbuilt)
+    assert answered >= 15, (answered, refused, unbuilt)
+    assert refused >= 7, (answered, refused, unbuilt)
+    assert unbuilt <= 5, (answered, refused, unbuilt)
 
 
-@pytest.mark.parametrize("model_type", sampled(2, TYPES))
-def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model_type", sampled(4, TYPES))
+def test_null_fields_match_torch_or_are_refused(model_type: str) -> None:
     """If the class accepts null, our answer agrees with torch; otherwise we refuse it too."""
     made_by = getattr(transformers, TYPES[model_type].config.classes[0]).config_class
     fields = architecture_class(TYPES[model_type].name).fields
     taken = 0
     for name in sorted(read_by(model_type)):
         config = {**base(model_type), name: None}
-        ours = by_us(config, tmp_path / "config.json")
+        ours = by_us(config)
         if name in getattr(made_by, "attribute_map", {}):
             assert all(isinstance(answer, str) for answer in ours.values()), name
             continue
@@ -627,7 +632,7 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
             if name == "first_k_dense_replace" or isinstance(ours["params"], str):
                 assert all(isinstance(answer, str) for answer in ours.values())
                 continue
-            assert differences(config, tmp_path / "config.json") == {}, name
+            assert differences(config) == {}, name
             taken += 1
     nothing = sum(isinstance(each, Choice) and None in each.meanings for each in fields.options.values())
     nothing += sum(isinstance(each, OptionalNumberField | RotaryBase) for each in fields.options.values())
@@ -652,60 +657,56 @@ def test_null_fields_match_torch_or_are_refused(model_type: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("model_type", ["gpt2", "llama"])
-def test_activation_function_is_read(model_type: str, tmp_path: Path) -> None:
+def test_activation_function_is_read(model_type: str) -> None:
     """Bytes agree with torch for functions with a rule; for all others, only the bytes are refused."""
     field = architecture_class(model_type).fields.options["activation"].name
     exact = []
     for function in (*get_args(Activation), "swish"):
         config = {**base(model_type), field: function}
-        ours = by_us(config, tmp_path / "config.json")
+        ours = by_us(config)
         assert isinstance(ours["params"], int)
         assert isinstance(ours["flops"], int)
         if isinstance(ours["kept"], str):
             assert f"the function {function!r}" in ours["kept"]
             continue
-        assert differences(config, tmp_path / "config.json") == {}
+        assert differences(config) == {}
         exact.append(function)
     known = {"gelu", "gelu_new", "gelu_pytorch_tanh", "quick_gelu", "relu", "relu2", "sigmoid", "silu"}
     known |= {"swish", "tanh"}
     assert set(exact) == known
     for function in ("prelu", "xielu", "geglu", 7, None):  # the first two have weights of their own
-        refusal = by_us({**base(model_type), field: function}, tmp_path / "config.json")["params"]
+        refusal = by_us({**base(model_type), field: function})["params"]
         assert isinstance(refusal, str)
         assert f"{field!r} is {function!r} in the config" in refusal
 
 
-def test_relu_saves_less_than_gelu_new(tmp_path: Path) -> None:
+def test_relu_saves_less_than_gelu_new() -> None:
     """By hand: relu saves only its output, which the next matrix reads; gelu_new saves four tensors per layer."""
     kept = {
-        function: by_us({**base("gpt2"), "activation_function": function}, tmp_path / "config.json")["kept"]
-        for function in ("gelu_new", "relu")
+        function: by_us({**base("gpt2"), "activation_function": function})["kept"] for function in ("gelu_new", "relu")
     }
     assert kept["gelu_new"] - kept["relu"] == 2 * 4 * (4 * RUN["B"] * RUN["S"] * 7)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
 @pytest.mark.parametrize("model_type", ["gpt2", "bert", "llama", "mistral"])
-def test_zero_dropout_saves_no_mask(model_type: str, implementation: str, tmp_path: Path) -> None:
+def test_zero_dropout_saves_no_mask(model_type: str, implementation: str) -> None:
     fields = architecture_class(model_type).fields
     chances = [each.name for option, each in fields.options.items() if option.endswith("dropout")]
-    path = tmp_path / "config.json"
     found = set()
     for off in ((), *((name,) for name in chances), tuple(chances)):
         config = {**base(model_type), **{name: 0 if name in off else 0.25 for name in chances}}
         if model_type == "mistral":
             config["sliding_window"] = 20  # longer than the input, so that the fused kernel needs no mask
-        path.write_text(json.dumps(config))
-        model = from_config(str(path))
+        model = from_config(config)
         formula = model.formula("activations", dropout="on", implementation=implementation)
         ours = at(formula, model)
         assert ours == by_torch(config, implementation)["kept"], off
         found.add(ours)
     assert len(found) == len(chances) + (2 if len(chances) > 1 else 1)
     for value in (1, 1.5, -0.1, True, "0.1", None, float("nan")):
-        path.write_text(json.dumps({**base(model_type), chances[0]: value}))
         with pytest.raises(SymformerError, match="a dropout probability is at least 0 and less than 1"):
-            from_config(str(path))
+            from_config({**base(model_type), chances[0]: value})
 
 
 def test_default_bert_indices_use_different_bytes() -> None:
@@ -778,10 +779,8 @@ def test_default_bert_indices_use_different_bytes() -> None:
         ("gpt2", {"architectures": 0}, "'architectures' is 0 in the config; it should be a list of one class name"),
     ],
 )
-def test_unsupported_field_is_refused_by_name(
-    model_type: str, fields: Mapping[str, Any], sentence: str, tmp_path: Path
-) -> None:
-    refusal = by_us({**base(model_type), **fields}, tmp_path / "config.json")["params"]
+def test_unsupported_field_is_refused_by_name(model_type: str, fields: Mapping[str, Any], sentence: str) -> None:
+    refusal = by_us({**base(model_type), **fields})["params"]
     assert isinstance(refusal, str)
     assert sentence in refusal
     assert "\n" not in refusal
@@ -891,11 +890,9 @@ def test_published_configs_are_read(config: Config, total: int, tmp_path: Path) 
     assert from_config(str(tmp_path / "config.json")).params.value() == total
 
 
-def test_function_without_a_rule_is_refused_where_it_matters(tmp_path: Path) -> None:
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps({**base("gpt2"), "activation_function": "mish"}), "utf-8")
-    model = from_config(str(path))
-    gelu_new = from_config(str(_written(base("gpt2"), tmp_path)))
+def test_function_without_a_rule_is_refused_where_it_matters() -> None:
+    model = from_config({**base("gpt2"), "activation_function": "mish"})
+    gelu_new = from_config(base("gpt2"))
     for quantity, conventions in (("params", {}), ("flops", {}), ("train-memory", {"implementation": "none"})):
         same = at(gelu_new.formula(quantity, **conventions), model)
         assert at(model.formula(quantity, **conventions), model) == same > 0
@@ -908,9 +905,3 @@ def test_function_without_a_rule_is_refused_where_it_matters(tmp_path: Path) -> 
         with pytest.raises(SymformerError) as caught:
             model.formula(quantity, **conventions)
         assert sentence in str(caught.value)
-
-
-def _written(config: Config, folder: Path) -> Path:
-    path = folder / "other.json"
-    path.write_text(json.dumps(config), "utf-8")
-    return path

@@ -91,7 +91,7 @@ def lines(chain: Chain | None) -> list[str]:
     return [text(step) for step in chain.steps]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model.id} {model.component.chosen}")
+@pytest.mark.parametrize("model", sampled(4, MODELS), ids=lambda model: f"{model.id} {model.component.chosen}")
 @pytest.mark.parametrize("quantity", ["params", "flops", "train-flops"])
 def test_every_step_is_an_identity_ending_in_the_formula(model: Model, quantity: str) -> None:
     formula = model.formula(quantity)
@@ -161,8 +161,8 @@ def test_values_are_substituted_exactly() -> None:
     assert shown[0].startswith("2 · 80 · 8,192 · 64 · 128/8 + "), "not 1,342,177,280 on two lines"
 
 
-@pytest.mark.parametrize("place", sampled(3, range(len(names()))), ids=names())
-@pytest.mark.parametrize("turn", range(2))
+@pytest.mark.parametrize("place", sampled(6, range(len(names()))), ids=names())
+@pytest.mark.parametrize("turn", sampled(2, range(2)))
 def test_every_architecture_in_two_languages(place: int, turn: int) -> None:
     """Two of the four languages per architecture, alternating."""
     name, language = names()[place], list(LANGUAGES)[(2 * place + turn) % len(LANGUAGES)]
@@ -175,7 +175,7 @@ def test_every_architecture_in_two_languages(place: int, turn: int) -> None:
 
 
 # The gallery writes the others of each family, and their bytes are checked elsewhere.
-@pytest.mark.parametrize("name", [COVER, *[name for name in names() if name not in WHOLE][::3]])
+@pytest.mark.parametrize("name", sampled(5, [COVER, *[name for name in names() if name not in WHOLE][::3]]))
 def test_pdf_is_reproducible(name: str) -> None:
     first = render(made(name), "pdf")
     assert first.startswith(b"%PDF")
@@ -321,7 +321,7 @@ def plain(line: Line) -> str:
     return "".join(map(of, line))
 
 
-@pytest.mark.parametrize("stem", sampled(3, stems()))
+@pytest.mark.parametrize("stem", sampled(6, stems()))
 def test_printed_statements_are_true(stem: str) -> None:
     document = made(stem)
     for language in LANGUAGES:
@@ -786,7 +786,7 @@ def test_anchors_are_unique_and_names_are_not_empty() -> None:
         assert all(name and name == name.strip() for name in named)
 
 
-@pytest.mark.parametrize("part", part_names())
+@pytest.mark.parametrize("part", sampled(3, part_names()))
 def test_rows_of_a_single_part_have_names(part: str) -> None:
     made_ = document(resolve(f"component:{part}")[0], ["params", "flops", "train-flops"], "1")
     assert made_.title.count(" and ") == 1, "parameters, forward FLOPs and training FLOPs"

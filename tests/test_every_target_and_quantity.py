@@ -57,7 +57,7 @@ def test_the_sweep_covers_every_listed_target() -> None:
     assert len(quantities()) >= 14
 
 
-@pytest.mark.parametrize(("place", "group"), sampled(4, enumerate(GROUPS)), ids=[group[-1] for group in GROUPS])
+@pytest.mark.parametrize(("place", "group"), sampled(12, enumerate(GROUPS)), ids=[group[-1] for group in GROUPS])
 def test_every_target_is_answered_or_refused_in_one_sentence(place: int, group: list[str]) -> None:
     problems, answered = [], 0
     for turn, (quantity, question) in enumerate(quantities().items(), place):

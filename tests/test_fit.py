@@ -48,7 +48,7 @@ def bytes_of(form: str, tensor: int, stage: str, pipeline: int, batch: int, cont
     return found
 
 
-@pytest.mark.parametrize("seed", sampled(4, range(70)))
+@pytest.mark.parametrize("seed", sampled(10, range(70)))
 def test_contexts_and_batches_are_those_of_brute_force(seed: int) -> None:
     draw = random.Random(seed)  # noqa: S311
     devices = draw.choice([1, 2, 4])

@@ -87,7 +87,7 @@ class Brute:
 
 
 @pytest.mark.parametrize(
-    "place", sampled(2, range(len(CASES))), ids=lambda place: f"{CASES[place].target} {CASES[place].quantity}"
+    "place", sampled(3, range(len(CASES))), ids=lambda place: f"{CASES[place].target} {CASES[place].quantity}"
 )
 def test_a_row_is_kept_if_some_value_of_the_free_sizes_is_allowed(place: int) -> None:
     """Compare sweeps over random ranges, and solutions for random totals, with brute force."""

@@ -11,6 +11,8 @@ import symformer as sf
 from symformer.commands.cli import cli
 from symformer.language.errors import OptionError, RuleError, SizeError
 
+from .samples import sampled
+
 # The published size of a file, its format, and its header, which is the same for every type of one repository.
 FILES = {
     ("llama-3.1-8b", "4920739232"): ("gguf:q4_k_m", 4_912_898_304, 7_840_928),
@@ -23,7 +25,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(("target", "size"), FILES)
+@pytest.mark.parametrize(("target", "size"), sampled(3, FILES))
 def test_sizes_of_files_are_explained(target: str, size: str) -> None:
     name, tensors, header = FILES[target, size]
     found = sf.explain(target, size)

@@ -77,7 +77,7 @@ def cases() -> list[tuple[int, int]]:
     return [(seed, seed % len(CASES)) for seed in range(300)]
 
 
-@pytest.mark.parametrize("group", sampled(3, range(10)))
+@pytest.mark.parametrize("group", sampled(5, range(10)))
 def test_solutions_equal_exhaustive_search(group: int) -> None:
     """300 random small cases: the total of a random point, with or without a tolerance, or a limit."""
     compared = several = none = 0

@@ -158,7 +158,7 @@ def test_composed_and_traced_formulas_are_the_same_polynomial(name: str, quantit
 
 
 @pytest.mark.parametrize("quantity", MEASURED)
-@pytest.mark.parametrize("name", sampled(2, FRESH))
+@pytest.mark.parametrize("name", sampled(4, FRESH))
 def test_stored_traces_match_fresh_traces(name: str, quantity: str) -> None:
     if (name, quantity) in traced.UNKNOWN:
         return
@@ -889,7 +889,7 @@ def built(name: str, fields: dict[str, Any]) -> int:
     return sum(each.numel() for each in model.parameters())
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", sampled(3, CLASSES))
 def test_the_class_that_a_config_names_is_traced(name: str, tmp_path: Path) -> None:
     model_type, fields = CLASSES[name]
     path = config_of(tmp_path, model_type, fields, name)

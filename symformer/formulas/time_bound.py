@@ -44,7 +44,7 @@ class TimeBound(Formula):
     @cached_property
     def display_expr(self) -> Expr:
         """The bound as printed: bytes over N_bw and FLOPs over N_peak, not term by term."""
-        return Max(self.moved.display_expr / N_bw, self.work.display_expr / N_peak)
+        return longer_time(self.moved.display_expr, self.work.display_expr)
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -93,6 +93,14 @@ class TimeBound(Formula):
         if set(self.symbols) <= self._known.keys():
             reasons = [[f"at least {seconds(self.value())}"]]  # type: ignore[arg-type]
         return Equation(Chain((self.label,), (tree(self.display_expr),)), reasons=reasons)
+
+
+def longer_time(moved: Expr, work: Expr) -> Expr:
+    """Return the larger of bytes over the bandwidth and FLOPs over the peak.
+
+    Neither is larger for every device, so SymPy does not compare them, which takes it longer than everything else here.
+    """
+    return Max(moved / N_bw, work / N_peak, evaluate=False)
 
 
 def _exact(expr: Expr, numbers: Numbers, what: str) -> Fraction:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sympy import Max, Mul, Symbol
+from sympy import Mul, Symbol
 
 from ..formulas.account import Line, Term
 from ..formulas.formula import Formula, SizeSource
-from ..formulas.time_bound import TimeBound
+from ..formulas.time_bound import TimeBound, longer_time
 from ..language.errors import RuleError
 from ..language.sizes import Relations
 from ..language.symbols import N_bw, N_peak
@@ -75,7 +75,7 @@ class TimeQuantity(Quantity):
             self._side(side, part, stem, {**chosen, **self.fixed}, relations, source)
             for side in (self.moved, self.work)
         )
-        longer = Max(moved.root.each / N_bw, work.root.each / N_peak)
+        longer = longer_time(moved.root.each, work.root.each)
         return TimeBound(
             id=name,
             measure=self.measure,

@@ -315,9 +315,10 @@ def _rests_on(model: Model, formula: Formula) -> str:
     if not model.component.changed_options or formula.measure.name == "params":
         return ""
     first = replace(variants(architecture(model.id))[0], relations={}, numbers={})  # a preset of its name has options
-    if not _answers(first, formula.measure.name, formula.conventions):
+    try:
+        whole = first.formula(formula.measure.name, **formula.conventions)
+    except RuleError:
         return ""
-    whole = first.formula(formula.measure.name, **formula.conventions)
     return whole.digest if _rows(formula) <= _rows(whole) else ""
 
 

@@ -6,12 +6,12 @@ All formulas of a model whose sizes are sampled alike share their points, so tha
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, permutations, product
 
-from sympy import Add, Expr, Integer, Max, Min, Mul, Poly, Symbol, cancel, ceiling, expand, floor, fraction, together
+from sympy import Add, Expr, Integer, Max, Min, Mul, Symbol, cancel, ceiling, expand, floor, fraction, together
 
 from ..architectures.base_architecture import Architecture
 from ..components.base import Component
@@ -315,19 +315,30 @@ def _shorter(side: tuple[Side, ...], looped: Mapping[Symbol, tuple[int, ...]]) -
 def _settled(formula: Formula, depths: Sequence[Symbol], looped: Mapping[Symbol, tuple[int, ...]]) -> None:
     """Raise WitnessError if the values of depths, looped sizes and new tokens do not determine a formula."""
     for side, branch in _sides(_products(formula)).items() if looped else ():
-        expr = _unrounded(formula.expanded, looped).xreplace(branch)
+        expr = expand(_unrounded(formula.expanded, looped).xreplace(branch))
         for name, values in {**looped, **_shorter(side, looped)}.items():
-            if Poly(expr, name).degree() >= len(values):
+            if _degree(expr, {name}) >= len(values):
                 raise WitnessError(f"{formula.id}: its degree in {name} is too high for {len(values)} values of it")
-    if depths and Poly(_unrounded(formula.expanded, looped), *depths).total_degree() > 1:
+    if depths and _degree(expand(_unrounded(formula.expanded, looped)), {*depths}) > 1:
         raise WitnessError(f"{formula.id} is not affine in its depths, so two values of each do not determine it")
-    if new_tokens(formula) and Poly(formula.expanded, N_new).degree() > 2:
+    if new_tokens(formula) and _degree(formula.expanded, {N_new}) > 2:
         raise WitnessError(f"{formula.id} is not quadratic in {N_new}, so three values of it do not determine it")
 
 
 def _degree_in(formula: Formula, size: Symbol) -> int:
     """Return the degree of a formula in a size, at sizes where its ceilings round nothing."""
-    return max(int(Poly(_unrounded(formula.expanded), size).degree()), 0)
+    return _degree(expand(_unrounded(formula.expanded)), {size})
+
+
+def _degree(polynomial: Expr, sizes: Set[Symbol]) -> int:
+    """Return the total degree of an expanded polynomial in some sizes. ``Poly`` would also order all its terms."""
+    most = 0
+    for term in Add.make_args(polynomial):
+        powers = [factor.as_base_exp() for factor in Mul.make_args(term) if factor.free_symbols & sizes]
+        if not all(base in sizes and power.is_Integer and power > 0 for base, power in powers):
+            raise WitnessError(f"{term} is not a product of powers of {', '.join(sorted(map(str, sizes)))}")
+        most = max(most, sum(int(power) for _, power in powers))
+    return most
 
 
 def _separate(formula: Formula, depths: set[Symbol], ways: set[Symbol]) -> None:
@@ -481,5 +492,5 @@ class _Degrees:
         if shape not in self._found:
             drawn = expand(Mul(*shape).xreplace(self.sizes))
             variables = drawn.free_symbols & self._drawn
-            self._found[shape] = int(Poly(drawn, *variables).total_degree()) if variables else 0
+            self._found[shape] = _degree(drawn, variables)
         return self._found[shape]
