@@ -81,7 +81,7 @@ def traced_cache_bytes(entry: Entry, conventions: Conventions) -> tuple[Term, ..
 
 
 QUANTITY = Cached(
-    Measure("kv-cache", "bytes of the key/value cache", "U_cache", "bytes"),
+    Measure("kv-cache", "bytes of the key/value cache", "U_cache", "bytes", sparse=True),
     "The bytes of the KV cache: the keys and values of C tokens in each of B sequences, for every key/value head of "
     "every attention layer.",
     {
