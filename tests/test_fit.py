@@ -143,7 +143,7 @@ def test_invalid_limits_are_one_sentence(arguments: list[str], message: str) -> 
 
 
 def test_sizes_without_a_value_are_named() -> None:
-    with pytest.raises(SizeError, match="llama has no value for A"):
+    with pytest.raises(SizeError, match="llama needs a value for A"):
         sf.fit("llama", memory="1GB")
     with pytest.raises(OptionError, match="devices=0"):
         sf.fit("gpt2", memory="1GB", devices=0)
@@ -290,7 +290,7 @@ def test_a_stage_without_logits_has_no_term_for_each_sequence() -> None:
 
 
 def test_a_size_of_a_convention_without_a_value_is_refused() -> None:
-    with pytest.raises(SizeError, match="llama-3-8b has no value for C_pre"):
+    with pytest.raises(SizeError, match="llama-3-8b needs a value for C_pre"):
         sf.fit("llama-3-8b", memory="24GiB", weights="bf16", prefix="shared")
 
 
@@ -314,3 +314,11 @@ def test_a_document_states_the_basis_of_the_cache(tmp_path: Path) -> None:
         status, _, _ = run("fit", "llama-3-8b", "--memory", "24GiB", *given)
         assert status == 0
         assert said in path.read_text("utf-8")
+
+
+def test_conventions_without_effect_are_stated() -> None:
+    arguments = ["llama-3-8b", "--memory", "24GiB", "--weights", "bf16", "--option", "state=model"]
+    line = "state=model has no effect: llama.inference-memory is the same with state=fp32."
+    assert line in CliRunner().invoke(cli, ["fit", *arguments]).stdout.splitlines()
+    run = ["layout", "llama-3-8b", "--gpus", "1", "--memory", "24GiB", "--set", "B=1", "--set", "C=9"]
+    assert line in CliRunner().invoke(cli, [*run, "--option", "state=model"]).stdout.splitlines()

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..architectures import composed_model
-from ..language.errors import OptionError, RuleError, SizeError
+from ..language.errors import OptionError, RuleError, SizeError, needs_values
 from ..language.frozen import Immutable
 from ..language.target import AnyTarget
 from ..models.model import Model
+from ..models.unused_conventions import unused_convention_notes
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
 from .device_memory import bytes_text, memory_bytes
@@ -225,12 +226,20 @@ class DeviceFit(Answer):
             [f"{devices} of {self.memory:,} bytes ({bytes_text(self.memory)}), {self.usable:,} usable each"],
             [f"batch {self.batch:,}, context {self.context:,} tokens{limited}"],
             *([f"{name}={value}"] for name, value in self.conventions.items()),
+            *self._unused_conventions(),
             ["includes weights, cache and logits; excludes activations and the engine's buffers"],
         ]
         limited_by_size = any(each.cap for each in self.formats)
         if not self.model.provenance.positions and not limited_by_size and any(each.context for each in self.formats):
             found.append(["the model's maximum context length is not known, so only memory limits the contexts"])
         return [*found, *self.rank_lines()]
+
+    def _unused_conventions(self) -> list[Line]:
+        """Return a line for each given convention that has no effect on the model."""
+        if not self.supported:
+            return []
+        formula = self.model.formula("inference-memory", **{**self.conventions, "weights": "bf16"})
+        return [[note] for note in unused_convention_notes(self.model, formula)]
 
     def _refusals(self) -> dict[str, list[str]]:
         """Return the formats that are refused, by reason."""
@@ -410,7 +419,7 @@ def fit(
         if size.name in CHOSEN_SIZES:
             raise OptionError(f"{size}={value} is not supported by fit; {CHOSEN_SIZES[size.name]}")
     if unset := sorted(str(each) for each in model.params.dependencies - model.known.keys()):
-        raise SizeError(f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset")
+        raise SizeError(needs_values(model.target, unset, after=", or name a preset"))
     own = model.provenance.weights
     chosen = [weights] if isinstance(weights, str) else list(weights)
     if "symbolic" in chosen:
@@ -486,7 +495,7 @@ def _fitting(
             whole = model.formula("inference-memory", **{**conventions, "weights": "bf16"})
             missing = whole.dependencies - model.known.keys()
             if unset := sorted(str(size) for size in missing if size.name not in ("B", "C")):
-                raise SizeError(f"{model.target} has no value for {', '.join(unset)}; set each") from None
+                raise SizeError(needs_values(model.target, unset)) from None
     if needed:
         least = min(needed, key=lambda layout: needed[layout])
         tensor, pipeline = next((layout for layout, size in needed.items() if size <= room), least)

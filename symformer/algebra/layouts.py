@@ -9,10 +9,11 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from ..architectures import composed_model
-from ..language.errors import OptionError, RuleError, SizeError, UnknownNameError
+from ..language.errors import OptionError, RuleError, SizeError, UnknownNameError, alternatives, it_or_each
 from ..language.symbols import A, B, C, L, N_cp, N_dev, N_dp, N_ep, N_pp, N_tp, S, X, letter
 from ..language.target import AnyTarget
 from ..models.model import Model
+from ..models.unused_conventions import unused_convention_notes
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
 from ..quantities import quantity as find_quantity
@@ -207,6 +208,7 @@ class Layouts(Answer):
         ]
         if self.conventions:
             found.append([", ".join(f"{name}={value}" for name, value in self.conventions.items())])
+        found += self._unused_conventions()
         if not self.count:
             return found
         used = [name for name in DEGREES if any(self.rows[name] > 1)]
@@ -227,6 +229,16 @@ class Layouts(Answer):
                 ]
             )
         return found
+
+    def _unused_conventions(self) -> list[Line]:
+        """Return a line for each given convention that has no effect on the memory of the model."""
+        quantity = find_quantity(self.purpose.memory)
+        given = {name: value for name, value in self.conventions.items() if name in quantity.conventions}
+        try:
+            formula = self.model.formula(quantity.measure.name, **given)
+        except RuleError:  # the memory of the whole model is not supported, and the refusals say why
+            return []
+        return [[note] for note in unused_convention_notes(self.model, formula)]
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the devices, a table of the first layouts, and the refusals."""
@@ -409,7 +421,7 @@ class _Search:
         known = {str(size): int(number) for size, number in self.model.known.items()}
         if missing := [name for name in self.purpose.sizes if name not in known]:
             named = " and ".join(f"{name} ({letter(self.model_symbol(name)).meaning})" for name in missing)
-            raise SizeError(f"layout needs a value for {named}; set it, as in --set {missing[0]}=8")
+            raise SizeError(f"layout needs a value for {named}; set {it_or_each(missing)}, as in --set {missing[0]}=8")
         return {name: known[name] for name in self.purpose.sizes}
 
     @staticmethod
@@ -674,11 +686,14 @@ def _kinds_used(kinds: tuple[bool, ...]) -> set[str]:
 def _least_kinds(groups: Sequence[set[str]]) -> str:
     """Return the kinds of parallelism of groups of layouts, without groups that have all kinds of another one.
 
-    >>> _least_kinds([{"tp"}, {"pp"}, {"tp", "pp"}]), _least_kinds([{"tp"}, set()])
-    ('tp, or pp', '')
+    >>> _least_kinds([{"tp"}, {"pp"}, {"tp", "pp"}]), _least_kinds([{"tp"}, {"pp", "cp"}])
+    ('tp or pp', 'tp, or pp and cp')
+    >>> _least_kinds([{"tp"}, set()])
+    ''
     """
     least = [each for each in groups if not any(other < each for other in groups)]
-    return ", or ".join(dict.fromkeys(" and ".join(name for name in DEGREES if name in each) for each in least))
+    found = dict.fromkeys(" and ".join(name for name in DEGREES if name in each) for each in least)
+    return ", or ".join(found) if any(" and " in each for each in found) else alternatives(found)
 
 
 def _runs(sizes: Sequence[int]) -> str:

@@ -26,7 +26,7 @@ from ..ledger.facts import (
     OperationKind,
 )
 from .cache_engines import ENGINE_MEANINGS, ENGINES, Engine, engine_of
-from .cache_formats import CACHE_FORMATS, ELEMENTS, CacheFormat, paged, whole_pages
+from .cache_formats import CACHE_FORMATS, ELEMENTS, PAGES, CacheFormat, paged, whole_pages
 from .contractions import applies_general_delta_rule, forward
 from .elementwise import earlier_keys
 from .quantity import Convention, Conventions, Countable, Quantity, tally
@@ -52,6 +52,7 @@ WINDOW = Convention(
     lambda entry: entry.window is not None,
 )
 
+BLOCK = Convention(PAGES, lambda entry: entry.kind in ATTENDING, hidden_by_default=True, unusual=PAGES)
 ENGINE = Convention(ENGINE_MEANINGS, hidden_by_default=True, unusual=ENGINES)
 PREFIX = Convention(
     {
