@@ -17,6 +17,7 @@ from ..models.unused_conventions import unused_convention_notes
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
 from ..quantities import quantity as find_quantity
+from ..quantities.communication import SEPARATE_SUMS, adds_shared_experts
 from .device_memory import bytes_text, memory_bytes
 from .grid import Axis
 from .numpy_import import load_numpy
@@ -211,7 +212,7 @@ class Layouts(Answer):
         found += self._unused_conventions()
         if not self.count:
             return found
-        used = [name for name in DEGREES if any(self.rows[name] > 1)]
+        used = [name for name in DEGREES if any(self.rows[name][: self.limit] > 1)]
         if used:
             found.append([", ".join(f"{name}: {letter(DEGREES[name]).meaning}" for name in used)])
         found += [
@@ -221,6 +222,8 @@ class Layouts(Answer):
                 "of memory, bytes sent and FLOPs"
             ],
         ]
+        if "tp" in used and any(adds_shared_experts(entry) for _, entry in self.model.ledger):
+            found.append([SEPARATE_SUMS])
         if self.purpose == INFERENCE and any(entry.latent for _, entry in self.model.ledger):
             found.append(
                 [
