@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from ..architectures import composed_model
 from ..language.errors import OptionError, RuleError, SizeError, needs_values
@@ -14,7 +14,9 @@ from ..models.model import Model
 from ..models.unused_conventions import unused_convention_notes
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
+from ..quantities.weight_formats.gguf import PREFIX
 from .device_memory import bytes_text, memory_bytes
+from .layer_split import LayerSplit
 from .rank_amounts import RankAmounts
 from .result import Answer, Told, ignore_progress
 from .solve import usable
@@ -27,6 +29,11 @@ USUAL = (
 MOST_DEVICES = 4096
 CONTEXT = 8192  # tokens, if no context is given
 LONGEST = 2**40  # the largest context or batch that is tried
+Layout = tuple[int, int]  # tensor-parallel ranks and pipeline stages
+LAYER_SPLIT = (
+    "GGUF formats: the layers are divided as in llama.cpp with --split-mode layer, on devices with equal free memory; "
+    "the last device has the output, and the host has the token embeddings"
+)
 # Conventions and sizes that the table chooses itself, and what to do instead.
 LAYOUT = "fit chooses the layout itself"
 CHOSEN = {
@@ -118,6 +125,8 @@ class FittingFormat(Immutable):
         What limits the context other than memory; empty if memory is the limit.
     refused : str
         Why the format is not supported for the model; then the other fields are 0.
+    host : int
+        The bytes of the weights in the memory of the host, in addition to those on the devices.
     formula : ContextFormula | None
         The closed form of the longest context; None if the format does not fit, or if no such form holds.
 
@@ -134,6 +143,7 @@ class FittingFormat(Immutable):
     missing: int = 0
     cap: str = ""
     refused: str = ""
+    host: int = 0
     formula: ContextFormula | None = None
 
     @property
@@ -166,6 +176,7 @@ class DeviceFit(Answer):
             "weights": [each.weights for each in rows],
             "layout": [each.layout for each in rows],
             "weight bytes": [each.weight_bytes for each in rows],
+            "host bytes": [each.host for each in rows],
             "left": [each.left for each in rows],
             "longest context": [each.context for each in rows],
             "largest batch": [each.batch for each in rows],
@@ -204,6 +215,7 @@ class DeviceFit(Answer):
                     "tensor": each.tensor,
                     "pipeline": each.pipeline,
                     "weight_bytes": each.weight_bytes,
+                    "host_bytes": each.host,
                     "left": each.left,
                     "longest_context": each.context,
                     "largest_batch": each.batch,
@@ -300,6 +312,7 @@ class DeviceFit(Answer):
         ]
         align = "l" + "r" * (len(ranks) + 4)
         found: list[BriefBlock] = [Table(head, rows, align)] if rows else []
+        found += self._host_blocks()
         caps = dict.fromkeys(each.cap for each in self.supported if each.cap)
         found += [Paragraph([f"the longest context is limited by the model: {cap}"]) for cap in caps]
         found += [
@@ -307,6 +320,17 @@ class DeviceFit(Answer):
             for why, names in self._refusals().items()
         ]
         return found
+
+    def _host_blocks(self) -> list[BriefBlock]:
+        """Return the convention of the formats of llama.cpp, and a line on the weights that the host stores."""
+        rows = [each for each in self.supported if each.host]
+        if not rows:
+            return []
+        amounts = ", ".join(f"{each.host:,} ({each.weights})" for each in rows)
+        return [
+            Paragraph([LAYER_SPLIT]),
+            Paragraph([f"bytes of token embeddings in the memory of the host: {amounts}"]),
+        ]
 
     def _closed_form(self, row: FittingFormat) -> str:
         """Return the longest context of a format as an equation."""
@@ -460,23 +484,69 @@ def _positions(model: Model, context: int) -> int:
     return _most(valid) or context
 
 
-def _layouts(devices: int) -> Iterable[tuple[int, int]]:
-    """Yield the layouts of a number of devices, those with the most tensor-parallel ranks first."""
-    return ((tensor, devices // tensor) for tensor in range(devices, 0, -1) if devices % tensor == 0)
+class _Division(Protocol):
+    """How devices divide a model in one format. A layout has tensor-parallel ranks and pipeline stages."""
+
+    def layouts(self, devices: int) -> Iterable[Layout]:
+        """Yield the layouts of a number of devices, the preferred ones first."""
+        ...
+
+    def weights(self, layout: Layout) -> int:
+        """Return the bytes of the weights on the device that has the most of them."""
+        ...
+
+    def total(self, layout: Layout, batch: int, context: int) -> int:
+        """Return the bytes on the fullest device."""
+        ...
+
+    def host(self, devices: int) -> int:
+        """Return the bytes of the weights in the memory of the host."""
+        ...
 
 
-@dataclass(frozen=True)
 class _Ranks:
-    """The bytes of a format on the ranks of one kind of layout: with or without tensor parallelism."""
+    """The ranks of engines with tensor parallelism and pipeline stages."""
 
-    weights: RankAmounts
-    total: RankAmounts
+    def __init__(self, model: Model, name: str, conventions: Mapping[str, str]) -> None:
+        self._weights, self._total = {}, {}
+        for tensor in (False, True):
+            placed = {"weights": name, **({"tensor": "on"} if tensor else {})}
+            self._weights[tensor] = RankAmounts(model, "weight-memory", placed)
+            self._total[tensor] = RankAmounts(model, "inference-memory", {**conventions, **placed})
 
-    @classmethod
-    def of(cls, model: Model, name: str, tensor: bool, conventions: Mapping[str, str]) -> _Ranks:
-        placed = {"weights": name, **({"tensor": "on"} if tensor else {})}
-        total = {**conventions, **placed}
-        return cls(RankAmounts(model, "weight-memory", placed), RankAmounts(model, "inference-memory", total))
+    def layouts(self, devices: int) -> Iterable[Layout]:
+        """Yield the layouts of a number of devices, those with the most tensor-parallel ranks first."""
+        return ((tensor, devices // tensor) for tensor in range(devices, 0, -1) if devices % tensor == 0)
+
+    def weights(self, layout: Layout) -> int:
+        tensor, pipeline = layout
+        return self._weights[tensor > 1].of(pipeline, {"N_tp": tensor})
+
+    def total(self, layout: Layout, batch: int, context: int) -> int:
+        tensor, pipeline = layout
+        return self._total[tensor > 1].of(pipeline, {"N_tp": tensor, "B": batch, "C": context})
+
+    def host(self, devices: int) -> int:
+        return 0
+
+
+class _Layers:
+    """The devices of llama.cpp, each with a range of layers."""
+
+    def __init__(self, model: Model, name: str, conventions: Mapping[str, str]) -> None:
+        self._split = LayerSplit(model, name, conventions)
+
+    def layouts(self, devices: int) -> Iterable[Layout]:
+        return ((1, devices),)
+
+    def weights(self, layout: Layout) -> int:
+        return max(self._split.weight_bytes(layout[1]))
+
+    def total(self, layout: Layout, batch: int, context: int) -> int:
+        return self._split.total(layout[1], {"B": batch, "C": context})
+
+    def host(self, devices: int) -> int:
+        return self._split.parts.embeddings
 
 
 def _fitting(
@@ -484,12 +554,12 @@ def _fitting(
 ) -> FittingFormat:
     """Return the row of a format, with the first layout that fits, or else the closest."""
     reasons: dict[str, str] = {}
-    kinds = {tensor: _Ranks.of(model, name, tensor, conventions) for tensor in (False, True)}
-    needed: dict[tuple[int, int], int] = {}
-    for tensor, pipeline in _layouts(devices):
-        sizes = {"N_tp": tensor, "B": batch, "C": context}
+    split = devices > 1 and name.startswith(PREFIX)
+    division: _Division = (_Layers if split else _Ranks)(model, name, conventions)
+    needed: dict[Layout, int] = {}
+    for tensor, pipeline in division.layouts(devices):
         try:
-            needed[tensor, pipeline] = kinds[tensor > 1].total.of(pipeline, sizes)
+            needed[tensor, pipeline] = division.total((tensor, pipeline), batch, context)
         except (SizeError, RuleError) as error:
             reasons.setdefault(str(error), f"tp {tensor}, pp {pipeline}")
             whole = model.formula("inference-memory", **{**conventions, "weights": "bf16"})
@@ -498,10 +568,10 @@ def _fitting(
                 raise SizeError(needs_values(model.target, unset)) from None
     if needed:
         least = min(needed, key=lambda layout: needed[layout])
-        tensor, pipeline = next((layout for layout, size in needed.items() if size <= room), least)
-        ranks, block = kinds[tensor > 1], _page(model, name, conventions)
-        layout, positions = (tensor, pipeline), model.provenance.positions
-        return _row(name, ranks, layout, needed[layout], room, batch, context, block, positions)
+        layout = next((layout for layout, size in needed.items() if size <= room), least)
+        block, positions = _page(model, name, conventions), model.provenance.positions
+        row = _row(name, division, layout, needed[layout], room, batch, context, block, positions)
+        return replace(row, host=division.host(devices))
     if len(reasons) == 1:
         return FittingFormat(name, refused=next(iter(reasons)))
     return FittingFormat(name, refused="; ".join(f"{layout}: {reason}" for reason, layout in reasons.items()))
@@ -516,8 +586,8 @@ def _page(model: Model, name: str, conventions: Mapping[str, str]) -> int:
 
 def _row(
     name: str,
-    ranks: _Ranks,
-    layout: tuple[int, int],
+    division: _Division,
+    layout: Layout,
     needed: int,
     room: int,
     batch: int,
@@ -526,10 +596,10 @@ def _row(
     positions: int,
 ) -> FittingFormat:
     tensor, pipeline = layout
-    stored = ranks.weights.of(pipeline, {"N_tp": tensor})
+    stored = division.weights(layout)
 
     def total(sequences: int, tokens: int) -> int:
-        return ranks.total.of(pipeline, {"N_tp": tensor, "B": sequences, "C": tokens})
+        return division.total(layout, sequences, tokens)
 
     def fits(sequences: int, tokens: int) -> bool:
         try:

@@ -11,6 +11,7 @@ from typing import Any
 from sympy import Symbol
 
 from ..formulas.compiled_formula import Compiled
+from ..formulas.formula import Formula
 from ..language.errors import RuleError, SizeError
 from ..language.symbols import G, G_global, L
 from ..ledger.pipeline_stages import layer_counts
@@ -182,6 +183,10 @@ class RankAmounts:
             raise SizeError(f"N_tp={sizes['N_tp']} neither divides the key/value heads nor is a multiple of them")
         return int(found.fullest(stages))
 
+    def by_layer(self, sizes: Mapping[str, Number]) -> StageAmount:
+        """Return the amount of the whole model by kind of layer. Raises RuleError and SizeError as ``whole`` does."""
+        return self._amount(self._whole, self._linear_counts, sizes)[0]
+
     def stages(self, sizes: Mapping[str, Number]) -> StageAmounts:
         """Return the amounts of pipeline stages. Raises RuleError and SizeError as ``whole`` does."""
         once, again = {}, {}
@@ -244,15 +249,24 @@ class RankAmounts:
     def _positions(self) -> dict[str, Compiled]:
         return {}
 
+    @cached_property
+    def _linear_counts(self) -> tuple[Symbol, ...]:
+        """The sizes that count the layers of each kind, to which the amount of the whole model is proportional."""
+        self._check_linear(self.model.formula(self.quantity, **self.conventions))
+        return layer_counts(self.model.ledger)
+
+    def _check_linear(self, formula: Formula) -> None:
+        for count in layer_counts(self.model.ledger):
+            if formula.expanded.diff(count, 2) != 0:
+                raise RuleError(
+                    f"{self.quantity} of {self.model.target} is not proportional to {count}, so its pipeline stages "
+                    "are not supported"
+                )
+
     def _stage(self, position: str) -> Compiled:
         if position not in self._positions:
             formula = self.model.stage_formula(self.quantity, **self.conventions, pipeline=position)
-            for count in layer_counts(self.model.ledger):
-                if formula.expanded.diff(count, 2) != 0:
-                    raise RuleError(
-                        f"{self.quantity} of {self.model.target} is not proportional to {count}, so its pipeline "
-                        "stages are not supported"
-                    )
+            self._check_linear(formula)
             self._positions[position] = formula.compile()
         return self._positions[position]
 

@@ -19,6 +19,7 @@ PLAIN = ("bf16", "fp16", "fp32")
 TOKENS, WINDOWS, STATES, KINDS = "tokens", "windows", "states", "kinds"  # the subjects of the sentences on a layout
 POWERS = ("16", "32", "64", "128", "256")
 CELLS = 256  # llama.cpp: the cells of a sequence are a multiple of this
+BY_LAYERS = "because llama.cpp divides whole layers among devices; for several devices, use fit with a GGUF format"
 CHUNK = 8192  # llama.cpp: the tokens of a chunk, whatever a config states
 
 
@@ -168,9 +169,7 @@ class Engine:
                 f"class in {self.title} {self.source}"
             )
         if not self.divides and Placement.of(conventions) != WHOLE:
-            raise RuleError(
-                f"engine={self.name} is not supported per rank, because {self.title} divides models in another way"
-            )
+            raise RuleError(f"engine={self.name} is not supported per rank, {BY_LAYERS}")
         form, block = conventions[cache], conventions.get("block", "off")
         if form not in self.formats:
             raise OptionError(f"{cache}={form} is not a format of {self.title}; choose from {_listed(self.formats)}")
