@@ -296,8 +296,10 @@ def test_models_without_a_layout_say_why() -> None:
         "layouts with tp are not supported: ssm_layers.*.mixer.scan: a scan is not supported with tensor=on" in printed
     )
     assert "no layout fits; the closest, pp 2, needs" in printed
-    status, printed, _ = command("nemotron-h-8b", "--gpus", "2", "--memory", "9GB", "--set", "B=3", "--set", "C=500")
-    assert "need the order of its 52 layers of 3 kinds, which is not known; give its config.json" in printed
+    status, printed, _ = command(
+        "nemotron-3-nano-4b", "--gpus", "2", "--memory", "9GB", "--set", "B=3", "--set", "C=500"
+    )
+    assert "need the order of its 42 layers of 3 kinds, which is not known; give its config.json" in printed
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,8 @@ class DeviceFit(Answer):
             )
         nearest = min(self.supported, key=lambda each: each.missing, default=None)
         if nearest is None:
-            return "no format is supported for this model"
+            number = "1 device" if self.devices == 1 else f"{self.devices:,} devices"
+            return f"no format is supported for this model on {number}"
         more = bytes_text(nearest.missing).partition(", ")[0]
         return f"no format fits; the closest, {nearest.weights}, needs {more} more per device"
 

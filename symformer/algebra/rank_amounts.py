@@ -171,6 +171,8 @@ class RankAmounts:
             if not possible:
                 raise SizeError(f"N_tp={sizes['N_tp']} neither divides the key/value heads nor is a multiple of them")
             return int(self._whole(**known))
+        for position in POSITIONS:  # before the order: if stages are not supported, the order is not needed
+            self._stage(position)
         if stages > len(self._order):
             raise SizeError(f"{stages} pipeline stages are more than the {len(self._order)} layers that they divide")
         found = self.stages(sizes)
