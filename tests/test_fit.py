@@ -322,3 +322,14 @@ def test_conventions_without_effect_are_stated() -> None:
     assert line in CliRunner().invoke(cli, ["fit", *arguments]).stdout.splitlines()
     run = ["layout", "llama-3-8b", "--gpus", "1", "--memory", "24GiB", "--set", "B=1", "--set", "C=9"]
     assert line in CliRunner().invoke(cli, [*run, "--option", "state=model"]).stdout.splitlines()
+
+
+def test_a_group_size_that_does_not_divide_a_width_has_a_remedy_that_works() -> None:
+    """64 divides the width 2,880 of gpt-oss, and 128 does not."""
+    arguments = ("fit", "gpt-oss-20b", "--memory", "24GB", "--weights", "awq", "--weights", "gguf:q8_0")
+    status, printed, _ = run(*arguments)
+    assert status == 1
+    assert "awq is not supported: E=2880 is not a multiple of Z_group=128" in printed
+    assert "; set Z_group to a divisor\n" in printed
+    assert "gguf:q8_0 is not supported for gpt-oss, of which only files of type" in printed
+    assert run(*arguments, "--set", "Z_group=64")[0] == 0

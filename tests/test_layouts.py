@@ -373,7 +373,10 @@ def test_decoding_sends_nothing_of_an_encoder_or_a_vision_tower() -> None:
 
 
 def test_more_tokens_than_positions_are_refused() -> None:
-    with pytest.raises(SizeError, match=re.escape("C=448, P=448: it requires that C + 1 is at most P")):
+    with pytest.raises(
+        SizeError,
+        match=re.escape("P=448 (learned positions) is less than C + 1=449; choose fewer tokens or more positions"),
+    ):
         layouts("whisper-large-v3", devices=2, memory="80GiB", sizes={"B": 6, "C": 448})
 
 

@@ -29,6 +29,7 @@ USUAL = (
 MOST_DEVICES = 4096
 CONTEXT = 8192  # tokens, if no context is given
 LONGEST = 2**40  # the largest context or batch that is tried
+_SAME = "this format is not supported"
 Layout = tuple[int, int]  # tensor-parallel ranks and pipeline stages
 LAYER_SPLIT = (
     "GGUF formats: the layers are divided as in llama.cpp with --split-mode layer, on devices with equal free memory; "
@@ -196,8 +197,11 @@ class DeviceFit(Answer):
 
     def rank_lines(self) -> list[Line]:
         """Return that bytes are per device, if there are several."""
+        if self.devices == 1:
+            return []
         said = "All bytes are for the fullest device. tp: tensor-parallel ranks; pp: pipeline stages."
-        return [[said]] if self.devices > 1 else []
+        chosen = "Each row has the layout with the most tensor-parallel ranks that fits, or else the closest one."
+        return [[said], [chosen]]
 
     def to_json(self) -> dict[str, Any]:
         """Return the data that ``fit --json`` prints."""
@@ -296,7 +300,7 @@ class DeviceFit(Answer):
             ["weights"],
             *ranks,
             ["weight bytes"],
-            ["remaining"],
+            ["remaining bytes"],
             ["longest context"],
             ["largest batch"],
         ]
@@ -317,7 +321,7 @@ class DeviceFit(Answer):
         caps = dict.fromkeys(each.cap for each in self.supported if each.cap)
         found += [Paragraph([f"the longest context is limited by the model: {cap}"]) for cap in caps]
         found += [
-            Paragraph([f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not supported: {why}"])
+            Paragraph([f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not supported{_why(why)}"])
             for why, names in self._refusals().items()
         ]
         return found
@@ -351,6 +355,11 @@ class DeviceFit(Answer):
 
     def __repr__(self) -> str:
         return f"<{self.model.target} on {self.devices} devices of {self.memory:,} bytes: {self.verdict}>"
+
+
+def _why(reason: str) -> str:
+    """Return a reason after "is not supported", which some reasons start with."""
+    return reason.removeprefix(_SAME) if reason.startswith(_SAME) else f": {reason}"
 
 
 def _form_json(found: ContextFormula | None) -> dict[str, int] | None:
@@ -575,7 +584,8 @@ def _fitting(
         return replace(row, host=division.host(devices))
     if len(reasons) == 1:
         return FittingFormat(name, refused=next(iter(reasons)))
-    return FittingFormat(name, refused="; ".join(f"{layout}: {reason}" for reason, layout in reasons.items()))
+    told = [f"{layout}: {reason}" for reason, layout in reasons.items()]
+    return FittingFormat(name, refused="; ".join(dict.fromkeys((told[0], told[-1]))))  # the others are in between
 
 
 def _page(model: Model, name: str, conventions: Mapping[str, str]) -> int:
@@ -617,7 +627,8 @@ def _row(
             longest, cap = (longest, str(error)) if longest >= context else (0, "")
     found = longest
     if positions and longest is not None and longest >= positions:
-        longest, cap = positions - 1, cap or f"its config has {positions:,} positions (max_position_embeddings)"
+        told = f"its config has {positions:,} positions (max_position_embeddings), one of them for the next token"
+        longest, cap = positions - 1, cap or told
     most = _most(lambda sequences: fits(sequences, context))
     row = FittingFormat(
         name, tensor, pipeline, stored, room - stored, longest, most, needed, max(0, needed - room), cap

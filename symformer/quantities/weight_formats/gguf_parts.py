@@ -59,6 +59,7 @@ def gguf_parts(ledger: Ledger, name: str, numbers: Mapping[Symbol, int], rope: s
         If the format does not support the model, or if its parts are not known.
 
     """
+    GGUFPlan(ledger, name, numbers, rope)  # raises RuleError
     places = _places(ledger, name)
 
     def bytes_of(better: frozenset[BetterLayers]) -> dict[str, int]:
