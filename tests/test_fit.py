@@ -333,3 +333,9 @@ def test_a_group_size_that_does_not_divide_a_width_has_a_remedy_that_works() -> 
     assert "; set Z_group to a divisor\n" in printed
     assert "gguf:q8_0 is not supported for gpt-oss, of which only files of type" in printed
     assert run(*arguments, "--set", "Z_group=64")[0] == 0
+
+
+def test_a_size_that_follows_from_others_is_not_requested() -> None:
+    """The tokens of a page of vLLM follow from the bytes of a state, so the refusals of the layouts are stated."""
+    (row,) = sf.fit("nemotron-nano-9b-v2", devices=2, memory="80GB", weights="bf16", engine="vllm").formats
+    assert "engine=vllm is not supported with pipeline=first for models with several kinds of layers" in row.refused

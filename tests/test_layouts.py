@@ -394,7 +394,9 @@ def test_sentences_on_devices() -> None:
     gpt2: dict[str, Any] = {"devices": 2, "memory": "10GiB", "sizes": {"B": 2, "S": 100}, "train": True}
     with pytest.raises(OptionError, match="recompute=full has no effect with implementation=none"):
         layouts("gpt2", **gpt2, recompute="full", implementation="none")
-    with pytest.raises(OptionError, match="data=replicated is not supported by layout; choose from off, zero1"):
+    with pytest.raises(
+        OptionError, match="data=replicated is not supported by layout for training; choose from off"
+    ):
         layouts("gpt2", **gpt2, data="replicated")
     with pytest.raises(OptionError, match="decoding has no micro-batches"):
         layouts("llama-3-8b", devices=2, memory="10GiB", sizes={"B": 3, "C": 100}, micro_batch=2)
@@ -437,3 +439,10 @@ def test_missing_exabytes_have_a_unit() -> None:
     arguments = ["layout", "llama-3-8b", "--gpus", "1", "--memory", "1e20", "--set", f"B={10**12}"]
     arguments += ["--set", f"C={10**9}"]
     assert "131,071,900.51 EB short" in CliRunner().invoke(cli, arguments).output
+
+
+def test_every_size_without_a_value_is_named_with_a_remedy() -> None:
+    run = {"B": 4, "C": 1000}
+    with pytest.raises(SizeError, match="layout needs a value for C_pre; set it with --set"):
+        layouts("llama-3-8b", devices=2, memory="80GB", sizes=run, prefix="shared")
+    assert layouts("llama-3-8b", devices=2, memory="80GB", sizes={**run, "C_pre": 100}, prefix="shared").count

@@ -573,7 +573,7 @@ def _fitting(
         except (SizeError, RuleError) as error:
             reasons.setdefault(str(error), f"tp {tensor}, pp {pipeline}")
             whole = model.formula("inference-memory", **{**conventions, "weights": "bf16"})
-            missing = whole.dependencies - model.known.keys()
+            missing = whole.dependencies - whole.totals - model.known.keys()
             if unset := sorted(str(size) for size in missing if size.name not in ("B", "C")):
                 raise SizeError(needs_values(model.target, unset)) from None
     if needed:

@@ -9,7 +9,15 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from ..architectures import composed_model
-from ..language.errors import OptionError, RuleError, SizeError, UnknownNameError, alternatives, it_or_each
+from ..language.errors import (
+    OptionError,
+    RuleError,
+    SizeError,
+    UnknownNameError,
+    alternatives,
+    it_or_each,
+    needs_values,
+)
 from ..language.symbols import A, B, C, L, N_cp, N_dev, N_dp, N_ep, N_pp, N_tp, S, X, letter
 from ..language.target import AnyTarget
 from ..models.model import Model
@@ -218,8 +226,8 @@ class Layouts(Answer):
         found += [
             [f"layouts that fit: {self.fitting:,} of {self.count:,}; sorted by {order}"],
             [
-                f"bytes sent and FLOPs are {self.purpose.step}; * marks the fitting layouts on the Pareto front "
-                "of memory, bytes sent and FLOPs"
+                f"bytes sent and FLOPs are {self.purpose.step}; each is of the device that has the most. "
+                "* marks the fitting layouts on the Pareto front of memory, bytes sent and FLOPs"
             ],
         ]
         if "tp" in used and any(adds_shared_experts(entry) for _, entry in self.model.ledger):
@@ -449,7 +457,8 @@ class _Search:
         for name, choices in (("data", self.purpose.data), ("recompute", self.purpose.recompute)):
             value = self.conventions.get(name)
             if value is not None and value not in choices:
-                raise OptionError(f"{name}={value} is not supported by layout; choose from {', '.join(choices)}")
+                remedy = f"choose from {', '.join(choices)}" if len(choices) > 1 else f"choose {name}={choices[0]}"
+                raise OptionError(f"{name}={value} is not supported by layout for {self.purpose.name}; {remedy}")
         if self.conventions.get("implementation") == "none" and self.conventions.get("recompute", "none") != "none":
             raise OptionError(
                 f"recompute={self.conventions['recompute']} has no effect with implementation=none, which counts no "
@@ -457,10 +466,15 @@ class _Search:
             )
 
     def check_lengths(self) -> None:
-        """Raise SizeError if the whole model does not support the sizes of the run, such as too many positions."""
+        """Raise SizeError if a size has no value, or if the model does not support one, such as too many positions."""
+        sizes = self.run_sizes
         try:
+            given = {name: value for name, value in self.conventions.items() if name not in ("data", "recompute")}
+            formula = self.model.formula(self.purpose.memory, **given)
+            if missing := sorted(map(str, formula.dependencies - formula.totals - self.model.known.keys())):
+                raise SizeError(needs_values("layout", missing))
             (memory, *_) = self._amounts((False,) * len(DEGREES), "off", "none")
-            memory.of(1, {**self.run_sizes, "B": self.micro_batch if self.purpose == TRAINING else self.run_sizes["B"]})
+            memory.of(1, {**sizes, "B": self.micro_batch if self.purpose == TRAINING else sizes["B"]})
         except RuleError:  # the refusals say why
             return
 

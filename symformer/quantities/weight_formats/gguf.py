@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from sympy import Expr, Integer, Rational, Symbol
 
 from ...formulas.account import Term
-from ...language.errors import RuleError, joined
+from ...language.errors import RuleError, alternatives, joined
 from ...language.notation.text import text
 from ...language.sizes import AtMost, Condition, Differs, Divides, Equals, NotMultiple, substitute
 from ...language.symbols import LETTERS, A, G, L, L_better, X
@@ -107,9 +107,10 @@ class GGUFPlan:
             if self.name in mixtures:
                 return
             others = joined(PREFIX + each for each in sorted(mixtures))
+            choices = alternatives(f"weights={PREFIX}{each}" for each in sorted(mixtures))
             raise RuleError(
                 f"weights={PREFIX}{self.name} is not supported for {name}, of which only files of type {others} were "
-                "compared"
+                f"compared; choose {choices}"
             )
         known = ", ".join(sorted(CONVERTED))
         raise RuleError(
