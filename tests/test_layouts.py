@@ -394,9 +394,7 @@ def test_sentences_on_devices() -> None:
     gpt2: dict[str, Any] = {"devices": 2, "memory": "10GiB", "sizes": {"B": 2, "S": 100}, "train": True}
     with pytest.raises(OptionError, match="recompute=full has no effect with implementation=none"):
         layouts("gpt2", **gpt2, recompute="full", implementation="none")
-    with pytest.raises(
-        OptionError, match="data=replicated is not supported by layout for training; choose from off"
-    ):
+    with pytest.raises(OptionError, match="data=replicated is not supported by layout for training; choose from off"):
         layouts("gpt2", **gpt2, data="replicated")
     with pytest.raises(OptionError, match="decoding has no micro-batches"):
         layouts("llama-3-8b", devices=2, memory="10GiB", sizes={"B": 3, "C": 100}, micro_batch=2)
