@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -229,6 +230,13 @@ REFUSALS: dict[str, tuple[str, dict[str, str]]] = {
     "engine=vllm is not supported with pipeline=first": ("falcon-h1-7b", {"engine": "vllm", "pipeline": "first"}),
     "engine=llama.cpp is not supported per rank": ("llama-3-8b", {"engine": "llama.cpp", "tensor": "on"}),
     "engine=vllm depends on L_ssm .* which has no value": ("nemotron-h", {"engine": "vllm"}),
+    "a cache in int8-head is not supported for latents": ("deepseek-v3", {"dtype": "int8-head"}),
+    "block=16 is not supported for a layer with a window": ("gpt-oss-20b", {"block": "16"}),
+    "block=16 is not supported with context=on": ("llama-3-8b", {"block": "16", "context": "on"}),
+    "prefix=shared is not supported with context=on": ("llama-3-8b", {"prefix": "shared", "context": "on"}),
+    "a window is not supported with context=on": ("gpt-oss-20b", {"context": "on"}),
+    "block=16 is not supported for compressed keys": ("deepseek-v4-flash", {"block": "16", "window": "reserved"}),
+    "tokens=one has no formula with pages": ("llama-3-8b", {"tokens": "one", "block": "16"}),
     "engine=llamacpp is not supported by kv-cache; did you mean llama.cpp": ("llama-3-8b", {"engine": "llamacpp"}),
 }  # fmt: skip
 
@@ -241,10 +249,12 @@ def test_pages_that_cannot_have_equal_bytes_are_refused() -> None:
 
 
 @pytest.mark.parametrize("because", REFUSALS)
-def test_refusals(because: str) -> None:
+def test_refusals_have_remedies_that_work(because: str) -> None:
     target, conventions = REFUSALS[because]
-    with pytest.raises(SymformerError, match=because):
+    with pytest.raises(SymformerError, match=because) as raised:
         sf.model(target).formula("kv-cache", **conventions)
+    for name, value in re.findall(r"choose (\w+)=([\w.-]+)", str(raised.value)):
+        sf.model(target).formula("kv-cache", **{**conventions, name: value})
 
 
 def test_an_engine_from_every_entrance(tmp_path: Path) -> None:

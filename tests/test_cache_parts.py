@@ -101,3 +101,14 @@ def test_the_parts_sum_to_the_cache(engine: str) -> None:
 def test_other_answers_have_no_parts() -> None:
     for arguments in (["deepseek-v4-flash", "-q", "kv-cache"], ["llama-3-8b", "-q", "inference-memory"]):
         assert "cache_parts" not in json.loads(CliRunner().invoke(cli, ["show", *arguments, "--json"]).stdout)
+
+
+def test_rows_without_a_cache_are_not_listed() -> None:
+    """Of jamba's rows only the scores and the mix of attention, and the states of both kinds of Mamba layers, store."""
+    printed = CliRunner().invoke(cli, ["show", "jamba-v0.1", "-q", "kv-cache", "--set", "B=1", "--set", "C=9"]).stdout
+    *rows, total = printed.split("\nrow ")[1].splitlines()[1:]
+    assert [row.split()[0].rpartition(".")[2] for row in rows] == ["conv1d", "scan", "scores", "mix", "conv1d", "scan"]
+    assert total.startswith("total ")
+    printed = CliRunner().invoke(cli, ["show", "dit-xl-2-256-diffusers", "-q", "kv-cache"]).stdout
+    assert "U_cache = 0" in printed
+    assert "\nrow " not in printed

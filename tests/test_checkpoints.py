@@ -159,6 +159,9 @@ def test_changes_of_a_file_are_reported(tmp_path: Path) -> None:
         assert result.exit_code == DIFFERS, result.output
         (line,) = json.loads(result.stdout)["differences"]
         assert words in line
+    printed = run("verify", str(tmp_path), "--checkpoint", str(changed(path, CHANGES["unknown"][0]))).stdout
+    assert printed.count("model.more") == 1
+    assert printed.endswith(" rows agree; 1 tensor is not in the model\n")
     more = changed(path, lambda stored: stored.update({name: torch.zeros(5) for name in EXTRA}))
     found = compared(tmp_path, more)
     assert found.agrees

@@ -10,6 +10,7 @@ from sympy import Integer
 
 import symformer as sf
 from symformer.language.errors import RuleError, SizeError
+from symformer.quantities import quantity as find_quantity
 from symformer.quantities.communication import BACKWARD, DATA, FORWARD, Collective
 
 Held = list[set[int]]  # the pieces that each rank holds
@@ -162,3 +163,19 @@ def test_a_decoding_step_needs_causal_attention_and_whole_sequences() -> None:
         sf.architecture("bert").formula("communication", **decode)
     with pytest.raises(RuleError, match="one new token cannot be sharded"):
         sf.architecture("llama").formula("communication", step="decode", tensor="sequence")
+
+
+def test_routed_and_shared_experts_are_summed_separately() -> None:
+    """Megatron-LM: attention, routed and shared experts each sum B·E elements, twice 3/4 of them sent by 4 ranks."""
+    model = sf.model("deepseek-v3").set({"B": 3, "N_tp": 4, "E": 16})
+    formula = model.formula("communication", tensor="on", step="decode")
+    sent = 2 * 3 * (3 * 16) // 4 * 2  # bytes of one all-reduce in bf16
+    layers = 3 * 2 + 58 * 3  # dense layers have one MLP
+    assert formula.value() == sent * (layers + 1)  # and the embedding
+    (note,) = find_quantity("communication").notes_for(formula)
+    assert "in two separate all-reduces, as in Megatron-LM" in note
+    for other in (
+        model.formula("communication", step="decode", expert="on"),
+        sf.model("llama").formula("communication", tensor="on"),
+    ):
+        assert find_quantity("communication").notes_for(other) == []

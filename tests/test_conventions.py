@@ -106,3 +106,25 @@ def test_convention_without_effect_is_not_printed(target: str) -> None:
     shown = CliRunner().invoke(cli, ["show", target, "-q", "flops"], prog_name="symformer").stdout
     assert ("\nattention=" in shown) == (target == "gpt2")
     assert "count=contractions" in shown
+
+
+@pytest.mark.parametrize(
+    ("target", "quantity", "option", "has_effect"),
+    [
+        ("llama-3-8b", "kv-cache", "state=model", False),  # no recurrent state
+        ("jamba-v0.1", "kv-cache", "state=model", True),
+        ("mamba-130m", "inference-memory", "prefix=shared", False),  # no keys and values
+        ("mamba-130m", "kv-cache", "block=16", False),
+        ("llama-3-8b", "kv-cache", "block=16", True),
+        ("llama-3-8b", "kv-cache", "latent=expanded", False),
+        ("gpt-oss-20b", "kv-cache", "window=reserved", True),
+        ("component:mlp", "flops", "attention=causal", False),
+        ("mamba-130m", "kv-cache", "tokens=one", True),  # a state is no token, so the answer is 0
+    ],
+)
+def test_answers_state_given_conventions_without_effect(
+    target: str, quantity: str, option: str, has_effect: bool
+) -> None:
+    arguments = ["show", target, "-q", quantity, "--option", option]
+    notes = json.loads(CliRunner().invoke(cli, [*arguments, "--json"]).stdout)["notes"]
+    assert any(note.startswith(f"{option} has no effect: ") for note in notes) is not has_effect

@@ -316,6 +316,12 @@ def test_explanations_use_exact_arithmetic() -> None:
         explain("gpt2", 124.4e6)  # type: ignore[arg-type]
 
 
+def test_explanation_defines_the_sizes_that_its_formula_names() -> None:
+    printed = run("llama-3.1-8b", "4920739232").stdout  # Q4_K_M gives some layers better types
+    assert "L_better" in printed
+    assert printed.count("where L_better = L + ") == 1
+
+
 def test_explanation_states_its_formula_and_rows() -> None:
     found = explain("gpt2", "163,037,184")
     assert str(found.change) == "E*V"

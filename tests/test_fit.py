@@ -143,7 +143,7 @@ def test_invalid_limits_are_one_sentence(arguments: list[str], message: str) -> 
 
 
 def test_sizes_without_a_value_are_named() -> None:
-    with pytest.raises(SizeError, match="llama has no value for A"):
+    with pytest.raises(SizeError, match="llama needs a value for A"):
         sf.fit("llama", memory="1GB")
     with pytest.raises(OptionError, match="devices=0"):
         sf.fit("gpt2", memory="1GB", devices=0)
@@ -290,7 +290,7 @@ def test_a_stage_without_logits_has_no_term_for_each_sequence() -> None:
 
 
 def test_a_size_of_a_convention_without_a_value_is_refused() -> None:
-    with pytest.raises(SizeError, match="llama-3-8b has no value for C_pre"):
+    with pytest.raises(SizeError, match="llama-3-8b needs a value for C_pre"):
         sf.fit("llama-3-8b", memory="24GiB", weights="bf16", prefix="shared")
 
 
@@ -314,3 +314,28 @@ def test_a_document_states_the_basis_of_the_cache(tmp_path: Path) -> None:
         status, _, _ = run("fit", "llama-3-8b", "--memory", "24GiB", *given)
         assert status == 0
         assert said in path.read_text("utf-8")
+
+
+def test_conventions_without_effect_are_stated() -> None:
+    arguments = ["llama-3-8b", "--memory", "24GiB", "--weights", "bf16", "--option", "state=model"]
+    line = "state=model has no effect: llama.inference-memory is the same with state=fp32."
+    assert line in CliRunner().invoke(cli, ["fit", *arguments]).stdout.splitlines()
+    run = ["layout", "llama-3-8b", "--gpus", "1", "--memory", "24GiB", "--set", "B=1", "--set", "C=9"]
+    assert line in CliRunner().invoke(cli, [*run, "--option", "state=model"]).stdout.splitlines()
+
+
+def test_a_group_size_that_does_not_divide_a_width_has_a_remedy_that_works() -> None:
+    """64 divides the width 2,880 of gpt-oss, and 128 does not."""
+    arguments = ("fit", "gpt-oss-20b", "--memory", "24GB", "--weights", "awq", "--weights", "gguf:q8_0")
+    status, printed, _ = run(*arguments)
+    assert status == 1
+    assert "awq is not supported: E=2880 is not a multiple of Z_group=128" in printed
+    assert "; set Z_group to a divisor\n" in printed
+    assert "gguf:q8_0 is not supported for gpt-oss, of which only files of type" in printed
+    assert run(*arguments, "--set", "Z_group=64")[0] == 0
+
+
+def test_a_size_that_follows_from_others_is_not_requested() -> None:
+    """The tokens of a page of vLLM follow from the bytes of a state, so the refusals of the layouts are stated."""
+    (row,) = sf.fit("nemotron-nano-9b-v2", devices=2, memory="80GB", weights="bf16", engine="vllm").formats
+    assert "engine=vllm is not supported with pipeline=first for models with several kinds of layers" in row.refused

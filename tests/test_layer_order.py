@@ -10,6 +10,9 @@ from transformers import CONFIG_MAPPING, AutoModelForCausalLM
 
 import symformer as sf
 from symformer.algebra.rank_amounts import RankAmounts
+from symformer.architectures import presets
+from symformer.language.errors import RuleError
+from symformer.models.layer_order import layer_order
 
 COMMON: dict[str, Any] = {
     **{"vocab_size": 97, "hidden_size": 48, "intermediate_size": 56, "num_attention_heads": 4},
@@ -61,3 +64,44 @@ def test_each_layer_has_the_parameters_of_its_kind(kind: str) -> None:
     ours = [stages.once["middle"].layers[each] for each in stages.order]
     assert len(set(ours)) > 1
     assert ours == [theirs[layer] for layer in range(len(theirs))]
+
+
+# The layers of one kind, counted from 0, according to the config.json of each preset.
+PLACES = {
+    "bamba-9b": ("L_attn", [9, 18, 27]),
+    "granite-4.0-h-350m": ("L_attn", [10, 13, 17, 27]),
+    "granite-4.0-h-micro": ("L_attn", [5, 15, 25, 35]),
+    "granite-4.0-h-small": ("L_attn", [5, 15, 25, 35]),
+    "granite-4.0-h-1b": ("L_attn", [5, 15, 25, 35]),
+    "kimi-linear-48b-a3b": ("L_attn", [3, 7, 11, 15, 19, 23, 26]),
+    "lfm2-350m": ("L_attn", [2, 5, 8, 10, 12, 14]),
+    "lfm2-1.2b": ("L_attn", [2, 5, 8, 10, 12, 14]),
+    "lfm2-8b-a1b": ("L_attn", [2, 6, 10, 14, 18, 21]),
+    "llama-4-maverick-text": ("L_dense", list(range(0, 48, 2))),
+    "nemotron-h-8b": ("L_attn", [7, 18, 29, 40]),
+    "nemotron-h-4b-base-8k": ("L_attn", [7, 18, 29, 40]),
+    "zamba2-7b": ("L_hyb", [6, 11, 17, 23, 29, 35, 41, 47, 53, 59, 65, 71, 77]),
+    "deepseek-v4-flash": ("L_csa", list(range(2, 43, 2))),
+    "deepseek-v4-pro": ("L_csa", list(range(2, 61, 2))),
+}
+
+
+@pytest.mark.parametrize("preset", PLACES)
+def test_presets_have_the_published_order(preset: str) -> None:
+    kind, places = PLACES[preset]
+    order = layer_order(sf.model(preset))
+    assert [layer for layer, each in enumerate(order) if str(each) == kind] == places
+
+
+def test_stored_orders_have_the_layers_of_their_presets() -> None:
+    stored = [preset for preset, facts in presets().items() if "layers" in facts]
+    assert {*PLACES, "nemotron-nano-9b-v2"} <= {*stored}
+    for preset in stored:
+        layer_order(sf.model(preset))  # raises RuleError for other numbers of layers
+
+
+def test_an_unsupported_stage_is_stated_before_an_unknown_order() -> None:
+    with pytest.raises(RuleError, match="is computed before the layers"):
+        RankAmounts(sf.model("zamba2-1.2b"), "params", {}).of(2, {})
+    with pytest.raises(RuleError, match="need the order of its 30 layers of 2 kinds, which is not known"):
+        RankAmounts(sf.model("lfm2-2.6b"), "params", {}).of(2, {})

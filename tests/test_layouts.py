@@ -296,8 +296,10 @@ def test_models_without_a_layout_say_why() -> None:
         "layouts with tp are not supported: ssm_layers.*.mixer.scan: a scan is not supported with tensor=on" in printed
     )
     assert "no layout fits; the closest, pp 2, needs" in printed
-    status, printed, _ = command("nemotron-h-8b", "--gpus", "2", "--memory", "9GB", "--set", "B=3", "--set", "C=500")
-    assert "need the order of its 52 layers of 3 kinds, which is not known; give its config.json" in printed
+    status, printed, _ = command(
+        "nemotron-3-nano-4b", "--gpus", "2", "--memory", "9GB", "--set", "B=3", "--set", "C=500"
+    )
+    assert "need the order of its 42 layers of 3 kinds, which is not known; give its config.json" in printed
 
 
 @pytest.mark.parametrize(
@@ -371,7 +373,10 @@ def test_decoding_sends_nothing_of_an_encoder_or_a_vision_tower() -> None:
 
 
 def test_more_tokens_than_positions_are_refused() -> None:
-    with pytest.raises(SizeError, match=re.escape("C=448, P=448: it requires that C + 1 is at most P")):
+    with pytest.raises(
+        SizeError,
+        match=re.escape("P=448 (learned positions) is less than C + 1=449; choose fewer tokens or more positions"),
+    ):
         layouts("whisper-large-v3", devices=2, memory="80GiB", sizes={"B": 6, "C": 448})
 
 
@@ -389,7 +394,7 @@ def test_sentences_on_devices() -> None:
     gpt2: dict[str, Any] = {"devices": 2, "memory": "10GiB", "sizes": {"B": 2, "S": 100}, "train": True}
     with pytest.raises(OptionError, match="recompute=full has no effect with implementation=none"):
         layouts("gpt2", **gpt2, recompute="full", implementation="none")
-    with pytest.raises(OptionError, match="data=replicated is not supported by layout; choose from off, zero1"):
+    with pytest.raises(OptionError, match="data=replicated is not supported by layout for training; choose from off"):
         layouts("gpt2", **gpt2, data="replicated")
     with pytest.raises(OptionError, match="decoding has no micro-batches"):
         layouts("llama-3-8b", devices=2, memory="10GiB", sizes={"B": 3, "C": 100}, micro_batch=2)
@@ -432,3 +437,10 @@ def test_missing_exabytes_have_a_unit() -> None:
     arguments = ["layout", "llama-3-8b", "--gpus", "1", "--memory", "1e20", "--set", f"B={10**12}"]
     arguments += ["--set", f"C={10**9}"]
     assert "131,071,900.51 EB short" in CliRunner().invoke(cli, arguments).output
+
+
+def test_every_size_without_a_value_is_named_with_a_remedy() -> None:
+    run = {"B": 4, "C": 1000}
+    with pytest.raises(SizeError, match="layout needs a value for C_pre; set it with --set"):
+        layouts("llama-3-8b", devices=2, memory="80GB", sizes=run, prefix="shared")
+    assert layouts("llama-3-8b", devices=2, memory="80GB", sizes={**run, "C_pre": 100}, prefix="shared").count

@@ -13,7 +13,7 @@ from ..architectures import composed_model, names, presets, presets_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.aliases import Alias, former
-from ..language.errors import OptionError, ReadingError, quoted
+from ..language.errors import OptionError, ReadingError, it_or_each, quoted
 from ..language.notation.display_tree import Minus, Sum, Word, tree
 from ..language.notation.text import code, json_number, number, to_digits
 from ..language.parsing.equation import ParsedEquation, read
@@ -151,7 +151,8 @@ class FormulaCheck(FormulaAnswer):
         free = self.formula.expanded.free_symbols | self.theirs.free_symbols
         run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=print_order)
         if run and self.verdict != "equal":
-            found.append(Paragraph([f"no number for {', '.join(map(str, run))}; set it to see the error in percent"]))
+            names = ", ".join(map(str, run))
+            found.append(Paragraph([f"no number for {names}; set {it_or_each(run)} to see the error in percent"]))
         return [*found, *self._tables()]
 
     def _equations(self) -> list[BriefBlock]:

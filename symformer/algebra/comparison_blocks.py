@@ -11,6 +11,7 @@ from sympy import Add, Expr, Integer, Rational, Symbol, expand
 
 from ..formulas.factorization import factored
 from ..formulas.leading import Leading
+from ..formulas.totals import definitions
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.display_tree import Minus, Sum, sizes_of, tree, value
 from ..language.notation.text import percent, text
@@ -170,9 +171,7 @@ class ComparisonBlocks:
         found: dict[Symbol, Expr] = {}
         for side, total in zip(self.sides, self.found.totals, strict=True):
             found |= {size: side.relations[size] for size in self._totals(side) & total.expr.free_symbols}
-        return [
-            Paragraph(["where ", Math.of(size), " = ", Math.of(found[size])]) for size in sorted(found, key=print_order)
-        ]
+        return [*map(Paragraph, definitions(found, found))]
 
     def _totals(self, side: ComparedModel) -> set[Symbol]:
         return {side.own.get(size, size) for size in side.formula.totals}

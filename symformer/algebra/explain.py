@@ -13,6 +13,7 @@ from sympy import Expr, Rational
 
 from ..architectures import composed_model, presets
 from ..formulas import ranks
+from ..formulas.totals import definitions
 from ..language.aliases import Alias
 from ..language.errors import ArithmeticTextError, OptionError, SymformerError, joined
 from ..language.notation.display_tree import Word, tree
@@ -216,6 +217,7 @@ class Explanation(Answer):
             Paragraph([self.reason]),
             *(Paragraph([f"or {line}"]) for line in self.alternatives),
             Equation(Chain((ours.label,), (tree(ours.display_expr),))),
+            *map(Paragraph, definitions(ours.relations, ours.totals & ours.display_expr.free_symbols)),
             *map(Paragraph, self.rank_lines()),
         ]
         if self.verdict != "convention":

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from ..architectures import composed_model
-from ..language.errors import OptionError, RuleError, SizeError
+from ..language.errors import OptionError, RuleError, SizeError, needs_values
 from ..language.frozen import Immutable
 from ..language.target import AnyTarget
 from ..models.model import Model
+from ..models.unused_conventions import unused_convention_notes
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
+from ..quantities.weight_formats.gguf import PREFIX
 from .device_memory import bytes_text, memory_bytes
+from .layer_split import LayerSplit
 from .rank_amounts import RankAmounts
 from .result import Answer, Told, ignore_progress
 from .solve import usable
@@ -26,6 +29,12 @@ USUAL = (
 MOST_DEVICES = 4096
 CONTEXT = 8192  # tokens, if no context is given
 LONGEST = 2**40  # the largest context or batch that is tried
+_SAME = "this format is not supported"
+Layout = tuple[int, int]  # tensor-parallel ranks and pipeline stages
+LAYER_SPLIT = (
+    "GGUF formats: the layers are divided as in llama.cpp with --split-mode layer, on devices with equal free memory; "
+    "the last device has the output, and the host has the token embeddings"
+)
 # Conventions and sizes that the table chooses itself, and what to do instead.
 LAYOUT = "fit chooses the layout itself"
 CHOSEN = {
@@ -117,6 +126,8 @@ class FittingFormat(Immutable):
         What limits the context other than memory; empty if memory is the limit.
     refused : str
         Why the format is not supported for the model; then the other fields are 0.
+    host : int
+        The bytes of the weights in the memory of the host, in addition to those on the devices.
     formula : ContextFormula | None
         The closed form of the longest context; None if the format does not fit, or if no such form holds.
 
@@ -133,6 +144,7 @@ class FittingFormat(Immutable):
     missing: int = 0
     cap: str = ""
     refused: str = ""
+    host: int = 0
     formula: ContextFormula | None = None
 
     @property
@@ -165,6 +177,7 @@ class DeviceFit(Answer):
             "weights": [each.weights for each in rows],
             "layout": [each.layout for each in rows],
             "weight bytes": [each.weight_bytes for each in rows],
+            "host bytes": [each.host for each in rows],
             "left": [each.left for each in rows],
             "longest context": [each.context for each in rows],
             "largest batch": [each.batch for each in rows],
@@ -184,8 +197,11 @@ class DeviceFit(Answer):
 
     def rank_lines(self) -> list[Line]:
         """Return that bytes are per device, if there are several."""
+        if self.devices == 1:
+            return []
         said = "All bytes are for the fullest device. tp: tensor-parallel ranks; pp: pipeline stages."
-        return [[said]] if self.devices > 1 else []
+        chosen = "Each row has the layout with the most tensor-parallel ranks that fits, or else the closest one."
+        return [[said], [chosen]]
 
     def to_json(self) -> dict[str, Any]:
         """Return the data that ``fit --json`` prints."""
@@ -203,6 +219,7 @@ class DeviceFit(Answer):
                     "tensor": each.tensor,
                     "pipeline": each.pipeline,
                     "weight_bytes": each.weight_bytes,
+                    "host_bytes": each.host,
                     "left": each.left,
                     "longest_context": each.context,
                     "largest_batch": each.batch,
@@ -225,12 +242,20 @@ class DeviceFit(Answer):
             [f"{devices} of {self.memory:,} bytes ({bytes_text(self.memory)}), {self.usable:,} usable each"],
             [f"batch {self.batch:,}, context {self.context:,} tokens{limited}"],
             *([f"{name}={value}"] for name, value in self.conventions.items()),
+            *self._unused_conventions(),
             ["includes weights, cache and logits; excludes activations and the engine's buffers"],
         ]
         limited_by_size = any(each.cap for each in self.formats)
         if not self.model.provenance.positions and not limited_by_size and any(each.context for each in self.formats):
             found.append(["the model's maximum context length is not known, so only memory limits the contexts"])
         return [*found, *self.rank_lines()]
+
+    def _unused_conventions(self) -> list[Line]:
+        """Return a line for each given convention that has no effect on the model."""
+        if not self.supported:
+            return []
+        formula = self.model.formula("inference-memory", **{**self.conventions, "weights": "bf16"})
+        return [[note] for note in unused_convention_notes(self.model, formula)]
 
     def _refusals(self) -> dict[str, list[str]]:
         """Return the formats that are refused, by reason."""
@@ -251,7 +276,8 @@ class DeviceFit(Answer):
             )
         nearest = min(self.supported, key=lambda each: each.missing, default=None)
         if nearest is None:
-            return "no format is supported for this model"
+            number = "1 device" if self.devices == 1 else f"{self.devices:,} devices"
+            return f"no format is supported for this model on {number}"
         more = bytes_text(nearest.missing).partition(", ")[0]
         return f"no format fits; the closest, {nearest.weights}, needs {more} more per device"
 
@@ -274,7 +300,7 @@ class DeviceFit(Answer):
             ["weights"],
             *ranks,
             ["weight bytes"],
-            ["remaining"],
+            ["remaining bytes"],
             ["longest context"],
             ["largest batch"],
         ]
@@ -291,13 +317,25 @@ class DeviceFit(Answer):
         ]
         align = "l" + "r" * (len(ranks) + 4)
         found: list[BriefBlock] = [Table(head, rows, align)] if rows else []
+        found += self._host_blocks()
         caps = dict.fromkeys(each.cap for each in self.supported if each.cap)
         found += [Paragraph([f"the longest context is limited by the model: {cap}"]) for cap in caps]
         found += [
-            Paragraph([f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not supported: {why}"])
+            Paragraph([f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not supported{_why(why)}"])
             for why, names in self._refusals().items()
         ]
         return found
+
+    def _host_blocks(self) -> list[BriefBlock]:
+        """Return the convention of the formats of llama.cpp, and a line on the weights that the host stores."""
+        rows = [each for each in self.supported if each.host]
+        if not rows:
+            return []
+        amounts = ", ".join(f"{each.host:,} ({each.weights})" for each in rows)
+        return [
+            Paragraph([LAYER_SPLIT]),
+            Paragraph([f"bytes of token embeddings in the memory of the host: {amounts}"]),
+        ]
 
     def _closed_form(self, row: FittingFormat) -> str:
         """Return the longest context of a format as an equation."""
@@ -317,6 +355,11 @@ class DeviceFit(Answer):
 
     def __repr__(self) -> str:
         return f"<{self.model.target} on {self.devices} devices of {self.memory:,} bytes: {self.verdict}>"
+
+
+def _why(reason: str) -> str:
+    """Return a reason after "is not supported", which some reasons start with."""
+    return reason.removeprefix(_SAME) if reason.startswith(_SAME) else f": {reason}"
 
 
 def _form_json(found: ContextFormula | None) -> dict[str, int] | None:
@@ -410,7 +453,7 @@ def fit(
         if size.name in CHOSEN_SIZES:
             raise OptionError(f"{size}={value} is not supported by fit; {CHOSEN_SIZES[size.name]}")
     if unset := sorted(str(each) for each in model.params.dependencies - model.known.keys()):
-        raise SizeError(f"{model.target} has no value for {', '.join(unset)}; set each, or name a preset")
+        raise SizeError(needs_values(model.target, unset, after=", or name a preset"))
     own = model.provenance.weights
     chosen = [weights] if isinstance(weights, str) else list(weights)
     if "symbolic" in chosen:
@@ -451,23 +494,69 @@ def _positions(model: Model, context: int) -> int:
     return _most(valid) or context
 
 
-def _layouts(devices: int) -> Iterable[tuple[int, int]]:
-    """Yield the layouts of a number of devices, those with the most tensor-parallel ranks first."""
-    return ((tensor, devices // tensor) for tensor in range(devices, 0, -1) if devices % tensor == 0)
+class _Division(Protocol):
+    """How devices divide a model in one format. A layout has tensor-parallel ranks and pipeline stages."""
+
+    def layouts(self, devices: int) -> Iterable[Layout]:
+        """Yield the layouts of a number of devices, the preferred ones first."""
+        ...
+
+    def weights(self, layout: Layout) -> int:
+        """Return the bytes of the weights on the device that has the most of them."""
+        ...
+
+    def total(self, layout: Layout, batch: int, context: int) -> int:
+        """Return the bytes on the fullest device."""
+        ...
+
+    def host(self, devices: int) -> int:
+        """Return the bytes of the weights in the memory of the host."""
+        ...
 
 
-@dataclass(frozen=True)
 class _Ranks:
-    """The bytes of a format on the ranks of one kind of layout: with or without tensor parallelism."""
+    """The ranks of engines with tensor parallelism and pipeline stages."""
 
-    weights: RankAmounts
-    total: RankAmounts
+    def __init__(self, model: Model, name: str, conventions: Mapping[str, str]) -> None:
+        self._weights, self._total = {}, {}
+        for tensor in (False, True):
+            placed = {"weights": name, **({"tensor": "on"} if tensor else {})}
+            self._weights[tensor] = RankAmounts(model, "weight-memory", placed)
+            self._total[tensor] = RankAmounts(model, "inference-memory", {**conventions, **placed})
 
-    @classmethod
-    def of(cls, model: Model, name: str, tensor: bool, conventions: Mapping[str, str]) -> _Ranks:
-        placed = {"weights": name, **({"tensor": "on"} if tensor else {})}
-        total = {**conventions, **placed}
-        return cls(RankAmounts(model, "weight-memory", placed), RankAmounts(model, "inference-memory", total))
+    def layouts(self, devices: int) -> Iterable[Layout]:
+        """Yield the layouts of a number of devices, those with the most tensor-parallel ranks first."""
+        return ((tensor, devices // tensor) for tensor in range(devices, 0, -1) if devices % tensor == 0)
+
+    def weights(self, layout: Layout) -> int:
+        tensor, pipeline = layout
+        return self._weights[tensor > 1].of(pipeline, {"N_tp": tensor})
+
+    def total(self, layout: Layout, batch: int, context: int) -> int:
+        tensor, pipeline = layout
+        return self._total[tensor > 1].of(pipeline, {"N_tp": tensor, "B": batch, "C": context})
+
+    def host(self, devices: int) -> int:
+        return 0
+
+
+class _Layers:
+    """The devices of llama.cpp, each with a range of layers."""
+
+    def __init__(self, model: Model, name: str, conventions: Mapping[str, str]) -> None:
+        self._split = LayerSplit(model, name, conventions)
+
+    def layouts(self, devices: int) -> Iterable[Layout]:
+        return ((1, devices),)
+
+    def weights(self, layout: Layout) -> int:
+        return max(self._split.weight_bytes(layout[1]))
+
+    def total(self, layout: Layout, batch: int, context: int) -> int:
+        return self._split.total(layout[1], {"B": batch, "C": context})
+
+    def host(self, devices: int) -> int:
+        return self._split.parts.embeddings
 
 
 def _fitting(
@@ -475,27 +564,28 @@ def _fitting(
 ) -> FittingFormat:
     """Return the row of a format, with the first layout that fits, or else the closest."""
     reasons: dict[str, str] = {}
-    kinds = {tensor: _Ranks.of(model, name, tensor, conventions) for tensor in (False, True)}
-    needed: dict[tuple[int, int], int] = {}
-    for tensor, pipeline in _layouts(devices):
-        sizes = {"N_tp": tensor, "B": batch, "C": context}
+    split = devices > 1 and name.startswith(PREFIX)
+    division: _Division = (_Layers if split else _Ranks)(model, name, conventions)
+    needed: dict[Layout, int] = {}
+    for tensor, pipeline in division.layouts(devices):
         try:
-            needed[tensor, pipeline] = kinds[tensor > 1].total.of(pipeline, sizes)
+            needed[tensor, pipeline] = division.total((tensor, pipeline), batch, context)
         except (SizeError, RuleError) as error:
             reasons.setdefault(str(error), f"tp {tensor}, pp {pipeline}")
             whole = model.formula("inference-memory", **{**conventions, "weights": "bf16"})
-            missing = whole.dependencies - model.known.keys()
+            missing = whole.dependencies - whole.totals - model.known.keys()
             if unset := sorted(str(size) for size in missing if size.name not in ("B", "C")):
-                raise SizeError(f"{model.target} has no value for {', '.join(unset)}; set each") from None
+                raise SizeError(needs_values(model.target, unset)) from None
     if needed:
         least = min(needed, key=lambda layout: needed[layout])
-        tensor, pipeline = next((layout for layout, size in needed.items() if size <= room), least)
-        ranks, block = kinds[tensor > 1], _page(model, name, conventions)
-        layout, positions = (tensor, pipeline), model.provenance.positions
-        return _row(name, ranks, layout, needed[layout], room, batch, context, block, positions)
+        layout = next((layout for layout, size in needed.items() if size <= room), least)
+        block, positions = _page(model, name, conventions), model.provenance.positions
+        row = _row(name, division, layout, needed[layout], room, batch, context, block, positions)
+        return replace(row, host=division.host(devices))
     if len(reasons) == 1:
         return FittingFormat(name, refused=next(iter(reasons)))
-    return FittingFormat(name, refused="; ".join(f"{layout}: {reason}" for reason, layout in reasons.items()))
+    told = [f"{layout}: {reason}" for reason, layout in reasons.items()]
+    return FittingFormat(name, refused="; ".join(dict.fromkeys((told[0], told[-1]))))  # the others are in between
 
 
 def _page(model: Model, name: str, conventions: Mapping[str, str]) -> int:
@@ -507,8 +597,8 @@ def _page(model: Model, name: str, conventions: Mapping[str, str]) -> int:
 
 def _row(
     name: str,
-    ranks: _Ranks,
-    layout: tuple[int, int],
+    division: _Division,
+    layout: Layout,
     needed: int,
     room: int,
     batch: int,
@@ -517,10 +607,10 @@ def _row(
     positions: int,
 ) -> FittingFormat:
     tensor, pipeline = layout
-    stored = ranks.weights.of(pipeline, {"N_tp": tensor})
+    stored = division.weights(layout)
 
     def total(sequences: int, tokens: int) -> int:
-        return ranks.total.of(pipeline, {"N_tp": tensor, "B": sequences, "C": tokens})
+        return division.total(layout, sequences, tokens)
 
     def fits(sequences: int, tokens: int) -> bool:
         try:
@@ -537,7 +627,8 @@ def _row(
             longest, cap = (longest, str(error)) if longest >= context else (0, "")
     found = longest
     if positions and longest is not None and longest >= positions:
-        longest, cap = positions - 1, cap or f"its config has {positions:,} positions (max_position_embeddings)"
+        told = f"its config has {positions:,} positions (max_position_embeddings), one of them for the next token"
+        longest, cap = positions - 1, cap or told
     most = _most(lambda sequences: fits(sequences, context))
     row = FittingFormat(
         name, tensor, pipeline, stored, room - stored, longest, most, needed, max(0, needed - room), cap

@@ -9,13 +9,23 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from ..architectures import composed_model
-from ..language.errors import OptionError, RuleError, SizeError, UnknownNameError
+from ..language.errors import (
+    OptionError,
+    RuleError,
+    SizeError,
+    UnknownNameError,
+    alternatives,
+    it_or_each,
+    needs_values,
+)
 from ..language.symbols import A, B, C, L, N_cp, N_dev, N_dp, N_ep, N_pp, N_tp, S, X, letter
 from ..language.target import AnyTarget
 from ..models.model import Model
+from ..models.unused_conventions import unused_convention_notes
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Paragraph, Table
 from ..quantities import quantity as find_quantity
+from ..quantities.communication import SEPARATE_SUMS, adds_shared_experts
 from .device_memory import bytes_text, memory_bytes
 from .grid import Axis
 from .numpy_import import load_numpy
@@ -207,18 +217,21 @@ class Layouts(Answer):
         ]
         if self.conventions:
             found.append([", ".join(f"{name}={value}" for name, value in self.conventions.items())])
+        found += self._unused_conventions()
         if not self.count:
             return found
-        used = [name for name in DEGREES if any(self.rows[name] > 1)]
+        used = [name for name in DEGREES if any(self.rows[name][: self.limit] > 1)]
         if used:
             found.append([", ".join(f"{name}: {letter(DEGREES[name]).meaning}" for name in used)])
         found += [
             [f"layouts that fit: {self.fitting:,} of {self.count:,}; sorted by {order}"],
             [
-                f"bytes sent and FLOPs are {self.purpose.step}; * marks the fitting layouts on the Pareto front "
-                "of memory, bytes sent and FLOPs"
+                f"bytes sent and FLOPs are {self.purpose.step}; each is of the device that has the most. "
+                "* marks the fitting layouts on the Pareto front of memory, bytes sent and FLOPs"
             ],
         ]
+        if "tp" in used and any(adds_shared_experts(entry) for _, entry in self.model.ledger):
+            found.append([SEPARATE_SUMS])
         if self.purpose == INFERENCE and any(entry.latent for _, entry in self.model.ledger):
             found.append(
                 [
@@ -227,6 +240,16 @@ class Layouts(Answer):
                 ]
             )
         return found
+
+    def _unused_conventions(self) -> list[Line]:
+        """Return a line for each given convention that has no effect on the memory of the model."""
+        quantity = find_quantity(self.purpose.memory)
+        given = {name: value for name, value in self.conventions.items() if name in quantity.conventions}
+        try:
+            formula = self.model.formula(quantity.measure.name, **given)
+        except RuleError:  # the memory of the whole model is not supported, and the refusals say why
+            return []
+        return [[note] for note in unused_convention_notes(self.model, formula)]
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the devices, a table of the first layouts, and the refusals."""
@@ -409,7 +432,7 @@ class _Search:
         known = {str(size): int(number) for size, number in self.model.known.items()}
         if missing := [name for name in self.purpose.sizes if name not in known]:
             named = " and ".join(f"{name} ({letter(self.model_symbol(name)).meaning})" for name in missing)
-            raise SizeError(f"layout needs a value for {named}; set it, as in --set {missing[0]}=8")
+            raise SizeError(f"layout needs a value for {named}; set {it_or_each(missing)}, as in --set {missing[0]}=8")
         return {name: known[name] for name in self.purpose.sizes}
 
     @staticmethod
@@ -434,7 +457,8 @@ class _Search:
         for name, choices in (("data", self.purpose.data), ("recompute", self.purpose.recompute)):
             value = self.conventions.get(name)
             if value is not None and value not in choices:
-                raise OptionError(f"{name}={value} is not supported by layout; choose from {', '.join(choices)}")
+                remedy = f"choose from {', '.join(choices)}" if len(choices) > 1 else f"choose {name}={choices[0]}"
+                raise OptionError(f"{name}={value} is not supported by layout for {self.purpose.name}; {remedy}")
         if self.conventions.get("implementation") == "none" and self.conventions.get("recompute", "none") != "none":
             raise OptionError(
                 f"recompute={self.conventions['recompute']} has no effect with implementation=none, which counts no "
@@ -442,10 +466,15 @@ class _Search:
             )
 
     def check_lengths(self) -> None:
-        """Raise SizeError if the whole model does not support the sizes of the run, such as too many positions."""
+        """Raise SizeError if a size has no value, or if the model does not support one, such as too many positions."""
+        sizes = self.run_sizes
         try:
+            given = {name: value for name, value in self.conventions.items() if name not in ("data", "recompute")}
+            formula = self.model.formula(self.purpose.memory, **given)
+            if missing := sorted(map(str, formula.dependencies - formula.totals - self.model.known.keys())):
+                raise SizeError(needs_values("layout", missing))
             (memory, *_) = self._amounts((False,) * len(DEGREES), "off", "none")
-            memory.of(1, {**self.run_sizes, "B": self.micro_batch if self.purpose == TRAINING else self.run_sizes["B"]})
+            memory.of(1, {**sizes, "B": self.micro_batch if self.purpose == TRAINING else sizes["B"]})
         except RuleError:  # the refusals say why
             return
 
@@ -674,11 +703,14 @@ def _kinds_used(kinds: tuple[bool, ...]) -> set[str]:
 def _least_kinds(groups: Sequence[set[str]]) -> str:
     """Return the kinds of parallelism of groups of layouts, without groups that have all kinds of another one.
 
-    >>> _least_kinds([{"tp"}, {"pp"}, {"tp", "pp"}]), _least_kinds([{"tp"}, set()])
-    ('tp, or pp', '')
+    >>> _least_kinds([{"tp"}, {"pp"}, {"tp", "pp"}]), _least_kinds([{"tp"}, {"pp", "cp"}])
+    ('tp or pp', 'tp, or pp and cp')
+    >>> _least_kinds([{"tp"}, set()])
+    ''
     """
     least = [each for each in groups if not any(other < each for other in groups)]
-    return ", or ".join(dict.fromkeys(" and ".join(name for name in DEGREES if name in each) for each in least))
+    found = dict.fromkeys(" and ".join(name for name in DEGREES if name in each) for each in least)
+    return ", or ".join(found) if any(" and " in each for each in found) else alternatives(found)
 
 
 def _runs(sizes: Sequence[int]) -> str:

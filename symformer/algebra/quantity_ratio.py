@@ -14,6 +14,7 @@ from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..formulas.leading import Leading
+from ..formulas.totals import definitions
 from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.frozen import FrozenDict
@@ -206,7 +207,6 @@ class QuantityRatio(Answer):
         name = self.model.name + (f" ({self.part})" if self.part else "")
         titles = f"{self.numerator.measure.title} over {self.denominator.measure.title}"
         used = value(self.ratio).free_symbols
-        totals = sorted(self.numerator.totals & used, key=print_order)
         options = [[setting(name, choice)] for name, choice in self.model.component.changed_options.items()]
         found: list[BriefBlock] = [
             Heading(1, [f"{name}: {titles}, in {self.unit}"]),
@@ -214,10 +214,7 @@ class QuantityRatio(Answer):
             *(Paragraph([setting(name, choice)]) for name, choice in self.conventions.items()),
             *([Paragraph(["with ", *listed(*options)])] if options else []),
             *map(Paragraph, self.rank_lines()),
-            *(
-                Paragraph(["where ", Math.of(total), " = ", Math.of(self.numerator.relations[total])])
-                for total in totals
-            ),
+            *map(Paragraph, definitions(self.numerator.relations, self.numerator.totals & used)),
         ]
         return [*found, *self.symbol_table(found)]
 

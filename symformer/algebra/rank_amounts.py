@@ -11,6 +11,7 @@ from typing import Any
 from sympy import Symbol
 
 from ..formulas.compiled_formula import Compiled
+from ..formulas.formula import Formula
 from ..language.errors import RuleError, SizeError
 from ..language.symbols import G, G_global, L
 from ..ledger.pipeline_stages import layer_counts
@@ -169,7 +170,9 @@ class RankAmounts:
             known, possible = self._complete(self._whole, sizes)
             if not possible:
                 raise SizeError(f"N_tp={sizes['N_tp']} neither divides the key/value heads nor is a multiple of them")
-            return int(self._whole(**known))
+            return int(self._value(self._whole_formula, self._whole, known))
+        for position in POSITIONS:  # before the order: if stages are not supported, the order is not needed
+            self._stage(position)
         if stages > len(self._order):
             raise SizeError(f"{stages} pipeline stages are more than the {len(self._order)} layers that they divide")
         found = self.stages(sizes)
@@ -178,9 +181,13 @@ class RankAmounts:
             for position in POSITIONS:
                 compiled = self._stage(position)
                 known, _ = self._complete(compiled, {**sizes, **self._depths(counts), **_in_flight(position, 1)})
-                compiled(**known)  # raises SizeError
+                self._value(self._stage_formula(position), compiled, known)  # raises SizeError
             raise SizeError(f"N_tp={sizes['N_tp']} neither divides the key/value heads nor is a multiple of them")
         return int(found.fullest(stages))
+
+    def by_layer(self, sizes: Mapping[str, Number]) -> StageAmount:
+        """Return the amount of the whole model by kind of layer. Raises RuleError and SizeError as ``whole`` does."""
+        return self._amount(self._whole, self._linear_counts, sizes)[0]
 
     def stages(self, sizes: Mapping[str, Number]) -> StageAmounts:
         """Return the amounts of pipeline stages. Raises RuleError and SizeError as ``whole`` does."""
@@ -236,23 +243,48 @@ class RankAmounts:
     def _order(self) -> tuple[Symbol, ...]:
         return layer_order(self.model)
 
+    @staticmethod
+    def _value(formula: Formula, compiled: Compiled, known: Mapping[str, int]) -> Number:
+        """Return a value. Raises SizeError with the remedy of a condition, which a compiled formula does not have."""
+        try:
+            return compiled(**known)
+        except SizeError:
+            formula.value(**known)
+            raise
+
+    @cached_property
+    def _whole_formula(self) -> Formula:
+        return self.model.formula(self.quantity, **self.conventions)
+
     @cached_property
     def _whole(self) -> Compiled:
-        return self.model.formula(self.quantity, **self.conventions).compile()
+        return self._whole_formula.compile()
 
     @cached_property
     def _positions(self) -> dict[str, Compiled]:
         return {}
 
+    @cached_property
+    def _linear_counts(self) -> tuple[Symbol, ...]:
+        """The sizes that count the layers of each kind, to which the amount of the whole model is proportional."""
+        self._check_linear(self._whole_formula)
+        return layer_counts(self.model.ledger)
+
+    def _check_linear(self, formula: Formula) -> None:
+        for count in layer_counts(self.model.ledger):
+            if formula.expanded.diff(count, 2) != 0:
+                raise RuleError(
+                    f"{self.quantity} of {self.model.target} is not proportional to {count}, so its pipeline stages "
+                    "are not supported"
+                )
+
+    def _stage_formula(self, position: str) -> Formula:
+        return self.model.stage_formula(self.quantity, **self.conventions, pipeline=position)
+
     def _stage(self, position: str) -> Compiled:
         if position not in self._positions:
-            formula = self.model.stage_formula(self.quantity, **self.conventions, pipeline=position)
-            for count in layer_counts(self.model.ledger):
-                if formula.expanded.diff(count, 2) != 0:
-                    raise RuleError(
-                        f"{self.quantity} of {self.model.target} is not proportional to {count}, so its pipeline "
-                        "stages are not supported"
-                    )
+            formula = self._stage_formula(position)
+            self._check_linear(formula)
             self._positions[position] = formula.compile()
         return self._positions[position]
 

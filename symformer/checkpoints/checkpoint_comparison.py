@@ -69,12 +69,21 @@ class CheckpointComparison:
     @property
     def differences(self) -> tuple[str, ...]:
         """One line for each row that differs, and for each kind of extra tensors that belong to a different model."""
-        found = [f"{each.row.path}: {each.difference}" for each in self.rows if each.difference]
-        for kind in DIFFERENT:
-            if tensors := self.extra.get(kind):
-                verb = "is" if len(tensors) == 1 else "are"
-                found.append(f"{_counted(tensors)} {verb} {kind}: {_named(tensors)}")
-        return tuple(found)
+        extra = [f"{line}: {_named(self.extra[kind])}" for kind, line in self._foreign.items()]
+        return (*self._row_differences, *extra)
+
+    @property
+    def _row_differences(self) -> list[str]:
+        return [f"{each.row.path}: {each.difference}" for each in self.rows if each.difference]
+
+    @property
+    def _foreign(self) -> dict[str, str]:
+        """The number of extra tensors that belong to a different model, in words, by their description."""
+        found = {kind: self.extra[kind] for kind in DIFFERENT if self.extra.get(kind)}
+        return {
+            kind: f"{_counted(tensors)} {'is' if len(tensors) == 1 else 'are'} {kind}"
+            for kind, tensors in found.items()
+        }
 
     @property
     def agrees(self) -> bool:
@@ -152,9 +161,9 @@ class CheckpointComparison:
                     [f"only in the checkpoint, {kind}: {_named(tensors)} ({_counted(tensors)}, {number(size)} bytes)"]
                 )
             )
-        found += [Paragraph([line]) for line in (*self._totals(), *self.differences)]
+        found += [Paragraph([line]) for line in (*self._totals(), *self._row_differences)]
         agree = sum(not each.difference for each in self.rows)
-        found.append(Paragraph([f"{agree} of {len(self.rows)} rows agree"]))
+        found.append(Paragraph(["; ".join([f"{agree} of {len(self.rows)} rows agree", *self._foreign.values()])]))
         return found
 
     def _title(self) -> str:

@@ -63,9 +63,9 @@ def command(
     """Show which weight formats fit on devices, with the longest context and the largest batch.
 
     For each format, fit uses the first layout that fits, starting with the most tensor-parallel ranks; pipeline stages
-    use the remaining devices. It counts the weights, the cache and the logits on the fullest device. Engines also need
-    memory for activations and their own buffers; leave room with --share or --reserve. If no format fits, the exit
-    status is 1.
+    use the remaining devices. GGUF formats are divided by layers, as in llama.cpp. It counts the weights, the cache and
+    the logits on the fullest device. Engines also need memory for activations and their own buffers; leave room with
+    --share or --reserve. If no format fits, the exit status is 1.
 
     \b
     symformer fit llama-3.3-70b-instruct --gpus 2 --memory 80GiB --share 90%

@@ -9,7 +9,7 @@ from sympy import Expr, Integer
 
 from ..language.sizes import AtMost
 from ..language.symbols import K, M, X
-from ..ledger.facts import ONE, Activation, Tensor
+from ..ledger.facts import ONE, SHARED_SUM, Activation, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
 from ..ledger.routers import ROUTERS
@@ -164,7 +164,7 @@ class MoE(Component):
         if self.shared_gate:
             weight = ops.activation("sigmoid", ops.linear(self.shared_gate, x, Integer(1), bias=False), "sigmoid")
             z = ops.multiply("weighed", weight, z)
-        return ops.add("shared_sum", y, z)
+        return ops.add(SHARED_SUM, y, z)
 
     def logits(self, ops: Operations, x: Tensor) -> Tensor:
         """Return the router's logits of x."""

@@ -148,7 +148,9 @@ class Fields:
 
     def layer_order_at(self, numbers: Numbers, stated: Config) -> tuple[Symbol, ...]:
         """Return the size that counts each layer at given sizes, with some fields of the config; () if not known."""
-        return self._order_in({**self.layers.depth_field(numbers), **stated}) if self.layers else ()
+        if self.layers is None:
+            return ()
+        return self._order_in(self.layers.unfolded({**self.layers.depth_field(numbers), **stated}))
 
     def _order_in(self, config: Config) -> tuple[Symbol, ...]:
         try:

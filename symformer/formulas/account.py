@@ -21,6 +21,7 @@ class Measure:
     title: str  # "parameters"
     letter: str  # "N", as in formulas; with a subscript "F_train"
     unit: str  # "elements"
+    sparse: bool = False  # whether most operations contribute nothing, so that tables list only the others
 
     def __post_init__(self) -> None:
         """Raise DerivationError for a letter that is a size of the alphabet or could be confused with one."""

@@ -90,7 +90,10 @@ class Breakdown(FrozenList[Row], Tabular, Shown):
         ]
 
     def as_table(self) -> Table:
-        """Return the rows as a table, with their total if all sizes have values."""
+        """Return the rows as a table, with their total if all sizes have values.
+
+        If most operations contribute nothing to the quantity, the table has only the rows of the others.
+        """
         formula = self.formula
         known = formula.source.known if formula.source is not None else {}
         whole = formula.value() if known and set(formula.symbols) <= known.keys() else None
@@ -98,12 +101,14 @@ class Breakdown(FrozenList[Row], Tabular, Shown):
         head = ["row", "copies", "each"] + [formula.measure.unit] * (whole is not None) + ["share"] * shares
         rows: list[list[Line]] = []
         for row in self:
+            if formula.measure.sparse and row.each == 0:
+                continue
             cells: list[Line] = [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]]
             if whole is not None:
                 amount = formula.row_total(row, known)
                 cells.append([number(amount)])
                 cells += [[percent(Fraction(amount) / whole if whole else Fraction(0))]] if shares else []
             rows.append(cells)
-        if shares and whole is not None:
+        if rows and shares and whole is not None:
             rows.append([["total"], [], [], [number(whole)], [percent(Fraction(1))]])
         return Table([[each] for each in head], rows, "lrl" + "r" * (len(head) - 3), total=shares)

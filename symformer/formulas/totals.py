@@ -8,6 +8,7 @@ from sympy import Add, Expr, Mul, Symbol
 
 from ..language.sizes import Relations
 from ..language.symbols import print_order
+from ..output.blocks import Line, Math
 
 
 def gathered(polynomial: Expr, totals: Relations) -> Expr:
@@ -37,6 +38,17 @@ def _gathered(terms: Iterable[Expr], total: Symbol, kinds: tuple[Expr, ...]) -> 
     for each, found in alike.items():
         others += [each * total] if len(found) == len(kinds) else found.values()
     return Add(*others)
+
+
+def definitions(relations: Relations, sizes: Iterable[Symbol]) -> list[Line]:
+    """Return a line with the definition of each of some sizes, in the order of the alphabet.
+
+    >>> from symformer.language.symbols import L, L_dense, L_moe
+    >>> from symformer.output.blocks import plain
+    >>> [plain(line) for line in definitions({L: L_dense + L_moe}, [L])]
+    ['where L = L_dense + L_moe']
+    """
+    return [["where ", Math.of(size), " = ", Math.of(relations[size])] for size in sorted(sizes, key=print_order)]
 
 
 def given_by(relations: Relations, totals: Iterable[Symbol]) -> Relations:

@@ -54,6 +54,7 @@ JOINED_STREAMS = "joined streams"  # a join of a residual stream and further one
 MAGNITUDE = "magnitude"  # a combination of the elements of each row: the root of their mean square
 SUBTRACTED = "subtracted"  # an addition of the negative of the other tensor
 AVERAGED = "averaged"  # a combination of residual streams: their mean
+SHARED_SUM = "shared_sum"  # the name of the sum of the outputs of routed and of shared experts
 SCATTERED = "scattered"  # a join in which tokens of the second tensor replace tokens of the first
 WINDOWS = "windows"  # a join of the square windows of an image, filled up with zeros
 UNWINDOWED = "from windows"  # a join of the tokens of an image, given those of its windows

@@ -170,11 +170,12 @@ def place(part: Divisible, placement: Placement) -> Ledger:
     inputs = [input_of(axes.name, ops.local(axes.example)) for axes in given]
     ledger = sharing(ops.root, ops.run(split, inputs))
     if placement.expert == "on" and not any(entry.kind is OperationKind.EXPERTS for _, entry in ledger):
-        raise RuleError(f"expert=on requires experts; {part.title} has none")
+        raise RuleError(f"expert=on requires experts; {part.title} has none, so choose expert=off")
     if placement.pipeline != "off":
         if (several := sum(1 for scope in ledger.root.walk() if scope.loop)) != 1:
             raise RuleError(
-                f"{split.title} has {several} stacks of repeated layers; pipeline stages support one stack only"
+                f"{split.title} has {several} stacks of repeated layers; pipeline stages support one stack only, so "
+                "choose pipeline=off"
             )
         return Ledger(stage(ledger.root, placement.pipeline), ledger.output)
     return ledger
@@ -306,7 +307,8 @@ class _RankOperations(Operations):
         """Record layers of several kinds. Raises RuleError for pipeline stages: their layers are undetermined."""
         if self.placement.pipeline != "off":
             raise RuleError(
-                f"{self.root.part.title} has layers of {len(kinds)} kinds; pipeline stages support one kind only"
+                f"{self.root.part.title} has layers of {len(kinds)} kinds; pipeline stages support one kind only, "
+                "except in fit and layout"
             )
         return super().mix_layers(name, total, kinds, x, order)
 
@@ -334,8 +336,10 @@ class _RankOperations(Operations):
         """Record a convolution: whole on every rank, or depthwise on this rank's channels."""
         path = self._path(name)
         if self.sequence or self.placement.context == "on":
-            how = "tensor=sequence" if self.sequence else "context=on"
-            raise RuleError(f"{path}: a convolution reads neighboring positions and is not supported with {how}")
+            how, other = ("tensor=sequence", "tensor=on") if self.sequence else ("context=on", "context=off")
+            raise RuleError(
+                f"{path}: a convolution reads neighboring positions and is not supported with {how}; choose {other}"
+            )
         groups = facts.get("groups", 1)
         if any(size.has(N_tp) for size in (x.shape[1], out)) and groups == 1:
             raise RuleError(f"{path}: a convolution over sharded channels is not supported")
@@ -379,7 +383,8 @@ class _RankOperations(Operations):
         """Record the choice of keys. Raises RuleError if ranks shard the sequence."""
         if any(dim.has(N_cp) for dim in s.shape):
             raise RuleError(
-                f"{self._path(name)}: keys that are chosen for each query are not supported with context=on"
+                f"{self._path(name)}: keys that are chosen for each query are not supported with context=on; "
+                "choose context=off"
             )
         return super().choose_keys(name, s, weights, count, **facts)
 
@@ -402,7 +407,10 @@ class _RankOperations(Operations):
         if facts.get("recalled") and (self.sequence or self.placement.context == "on"):
             raise RuleError(f"{self._path(name)}: keys of distances are not supported if ranks shard the sequence")
         if window is not None and self.placement.context == "on":
-            raise RuleError(f"{self._path(name)}: a window is not supported with context=on, which shards the sequence")
+            raise RuleError(
+                f"{self._path(name)}: a window is not supported with context=on, which shards the sequence; choose "
+                "context=off"
+            )
         if self.sequence and q.shape[1].has(N_tp) != k.shape[1].has(N_tp):
             raise RuleError(f"{self._path(name)}: a single key/value head is not supported with tensor=sequence")
         return super().scores(name, q, self._round(name, "keys", self._meeting(name, q, k)), mask, window, **facts)

@@ -17,8 +17,10 @@ from .cache_formats import CACHE_FORMATS, ELEMENTS, paged
 DEFAULT = "transformers"
 PLAIN = ("bf16", "fp16", "fp32")
 TOKENS, WINDOWS, STATES, KINDS = "tokens", "windows", "states", "kinds"  # the subjects of the sentences on a layout
+NO_ENGINE = f"choose engine={DEFAULT}"
 POWERS = ("16", "32", "64", "128", "256")
 CELLS = 256  # llama.cpp: the cells of a sequence are a multiple of this
+BY_LAYERS = "because llama.cpp divides whole layers among devices; for several devices, use fit with a GGUF format"
 CHUNK = 8192  # llama.cpp: the tokens of a chunk, whatever a config states
 
 
@@ -160,17 +162,15 @@ class Engine:
         if architecture in self.unknown:
             raise RuleError(
                 f"engine={self.name} does not support {architecture}: how {self.title} {self.source} stores its "
-                "cache is not known"
+                f"cache is not known; {NO_ENGINE}"
             )
         if architecture and architecture not in self.models:
             raise RuleError(
                 f"engine={self.name} does not support {architecture}; it supports only built-in architectures with a "
-                f"class in {self.title} {self.source}"
+                f"class in {self.title} {self.source}; {NO_ENGINE}"
             )
         if not self.divides and Placement.of(conventions) != WHOLE:
-            raise RuleError(
-                f"engine={self.name} is not supported per rank, because {self.title} divides models in another way"
-            )
+            raise RuleError(f"engine={self.name} is not supported per rank, {BY_LAYERS}")
         form, block = conventions[cache], conventions.get("block", "off")
         if form not in self.formats:
             raise OptionError(f"{cache}={form} is not a format of {self.title}; choose from {_listed(self.formats)}")
@@ -186,7 +186,7 @@ class Engine:
         pages = (self.indexer_page,) if indexed and self.indexer_page else self.pages
         if block not in pages and any(entry.kind in ATTENDING for _, entry in ledger):
             choices = f"choose {pages[0]}" if len(pages) == 1 else f"choose from {', '.join(pages)}"
-            choices = "it has no pages" if pages == ("off",) else choices
+            choices = "it has no pages; choose block=off" if pages == ("off",) else choices
             raise OptionError(f"block={block} is not a page size of {self.title} for this model; {choices}")
         if conventions["window"] == "rolling":
             raise OptionError(f"window=rolling is not supported by {self.title}; choose window=reserved")
@@ -201,7 +201,8 @@ class Engine:
             raise OptionError(f"context=on is not supported with engine={self.name}; choose context=off")
         if conventions.get("prefix") == "shared" and not self.shares:
             raise OptionError(
-                f"prefix=shared is not supported by {self.title}, which divides its cells among sequences"
+                f"prefix=shared is not supported by {self.title}, which divides its cells among sequences; choose "
+                "prefix=off"
             )
         if any(entry.latent for _, entry in ledger) and architecture:
             wanted = "compressed" if architecture in self.latents else "expanded"

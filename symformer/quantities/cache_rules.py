@@ -25,8 +25,8 @@ from ..ledger.facts import (
     Ledger,
     OperationKind,
 )
-from .cache_engines import ENGINE_MEANINGS, ENGINES, Engine, engine_of
-from .cache_formats import CACHE_FORMATS, ELEMENTS, CacheFormat, paged, whole_pages
+from .cache_engines import ENGINE_MEANINGS, ENGINES, NO_ENGINE, Engine, engine_of
+from .cache_formats import CACHE_FORMATS, ELEMENTS, PAGES, CacheFormat, paged, whole_pages
 from .contractions import applies_general_delta_rule, forward
 from .elementwise import earlier_keys
 from .quantity import Convention, Conventions, Countable, Quantity, tally
@@ -52,6 +52,7 @@ WINDOW = Convention(
     lambda entry: entry.window is not None,
 )
 
+BLOCK = Convention(PAGES, lambda entry: entry.kind in ATTENDING, hidden_by_default=True, unusual=PAGES)
 ENGINE = Convention(ENGINE_MEANINGS, hidden_by_default=True, unusual=ENGINES)
 PREFIX = Convention(
     {
@@ -111,6 +112,7 @@ CHOSEN = (
     "are not chosen."
 )
 
+PLAIN_CACHE = "choose another format, such as bf16"
 SHORT_PREFIX = "choose a prefix of at most C tokens"
 
 DIVIDES = {
@@ -132,7 +134,10 @@ def tokens(entry: Entry, conventions: Conventions) -> Expr:
             "number of pages; choose window=reserved"
         )
     if entry.chunked and window == "rolling":
-        raise RuleError(f"{entry.path}: window=rolling needs a sliding window; this layer attends within chunks")
+        raise RuleError(
+            f"{entry.path}: window=rolling needs a sliding window, but this layer attends within chunks; choose "
+            "window=needed or window=reserved"
+        )
     return Min(C, entry.window) if window == "rolling" else earlier_keys(entry)
 
 
@@ -175,14 +180,17 @@ def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -
         read = {S: tokens(entry, conventions)}
     if entry.latent and conventions["latent"] == "compressed":  # one latent serves keys and values
         if not form.fits_latents:
-            raise RuleError(f"{entry.path}: dtype={form.name} is not supported for latents, which have no heads")
+            raise RuleError(
+                f"{entry.path}: a cache in {form.name} is not supported for latents, which have no heads; {PLAIN_CACHE}"
+            )
         return latents(entry, form, read, conventions) if entry.kind is OperationKind.SCORES else []
     engine = engine_of(conventions)
     if entry.detached and engine and engine.packs_indexers:
         form = CACHE_FORMATS["fp8-ds-mla"]
     if form.packed and not entry.detached:
         raise RuleError(
-            f"{entry.path}: {form.name} is a format for latents, but this layer caches keys and values of heads"
+            f"{entry.path}: {form.name} is a format for latents, but this layer caches keys and values of heads; "
+            f"{PLAIN_CACHE}"
         )
     own = entry.share or entry.inputs[1]
     if own.encoded and conventions.get("tokens") == "one":  # one more token adds no encoder token
@@ -193,12 +201,16 @@ def keys_and_values(entry: Entry, form: CacheFormat, conventions: Conventions) -
     what = "keys" if entry.kind is OperationKind.SCORES else "values"
     if own.encoded:
         if engine and not engine.stores_encoders:
-            raise RuleError(f"{entry.path}: how {engine.title} caches cross-attention is not known")
+            raise RuleError(f"{entry.path}: how {engine.title} caches cross-attention is not known; {NO_ENGINE}")
         places = (batch, heads, engine.room(block, length) if engine else paged(block, length))
     else:
         places = _shared_places((batch, heads, length.xreplace(read)), entry, conventions)
-    if entry.compressed is not None and (engine or not (form.is_plain and block == "off")):
-        raise RuleError(f"{entry.path}: a cache of compressed keys is supported only in whole elements, without pages")
+    if entry.compressed is not None and engine:
+        raise RuleError(f"{entry.path}: how {engine.title} caches compressed keys is not known; {NO_ENGINE}")
+    if entry.compressed is not None and not form.is_plain:
+        raise RuleError(f"{entry.path}: a cache in {form.name} is not supported for compressed keys; {PLAIN_CACHE}")
+    if entry.compressed is not None and block != "off":
+        raise RuleError(f"{entry.path}: block={block} is not supported for compressed keys; choose block=off")
     terms = [Term(f"{entry.path} ({what})", (*places, width, form.element), purpose=CACHE)]
     if form.scale:
         scales = (*places, Integer(form.scale))
@@ -371,7 +383,7 @@ def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
 def check_states(entry: Entry, engine: Engine) -> None:
     """Raise RuleError for an engine whose states are not known."""
     if not engine.stores_states:
-        raise RuleError(f"{entry.path}: how {engine.title} stores recurrent states is not known")
+        raise RuleError(f"{entry.path}: how {engine.title} stores recurrent states is not known; {NO_ENGINE}")
 
 
 def compresses(entry: Entry) -> bool:
@@ -405,7 +417,7 @@ def compressed(entry: Entry, size: Expr, dtype: str, conventions: Conventions) -
     if conventions.get("prefix") == "shared":
         raise RuleError(f"{entry.path}: prefix=shared is not supported for compressed entries; choose prefix=off")
     if engine := engine_of(conventions):
-        raise RuleError(f"{entry.path}: how {engine.title} caches compressed entries is not known")
+        raise RuleError(f"{entry.path}: how {engine.title} caches compressed entries is not known; {NO_ENGINE}")
     if conventions.get("tokens") == "one":
         raise RuleError(
             f"{entry.path}: only every {text(rate)}-th token adds a compressed entry, so tokens=one has no formula; "
@@ -564,7 +576,9 @@ class Cached(Quantity):
                 "several kinds of layers"
             )
         if plan.has_states and conventions.get("prefix") == "shared":
-            raise RuleError("prefix=shared is not supported with engine=vllm for a model with recurrent states")
+            raise RuleError(
+                "prefix=shared is not supported with engine=vllm for a model with recurrent states; choose prefix=off"
+            )
         return plan
 
     def totals_of(self, ledger: Ledger, conventions: Conventions) -> Relations:

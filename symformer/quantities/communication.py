@@ -9,12 +9,13 @@ from typing import cast
 from sympy import Expr, Integer
 
 from ..formulas.account import Line, Measure, Term
+from ..formulas.formula import Formula
 from ..language.errors import RuleError
 from ..language.shape_lines import Shape
 from ..language.sizes import AtMost, Condition
 from ..language.symbols import N_cp, N_ep, N_tp, S
 from ..ledger.adapters import is_adapted
-from ..ledger.facts import ONE, STORING, WEIGHTLESS, Entry, Ledger, OperationKind, Weight
+from ..ledger.facts import ONE, SHARED_SUM, STORING, WEIGHTLESS, Entry, Ledger, OperationKind, Weight
 from ..ledger.placement import Placement, even_sharing_conditions, replicas
 from .cache_rules import DTYPE, SIZES, cacheable, check_unsharded
 from .quantity import Convention, Conventions, Countable, Quantity, counts_nothing, refuse_observed, rows
@@ -56,6 +57,18 @@ DATA: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("all-gather of the weight again", "reduce-scatter of the gradient"),
     ),
 }
+
+
+# Megatron-core's SharedExpertMLP has its own row-parallel layer; vLLM's DeepseekV2MoE has reduce_results=False there.
+SEPARATE_SUMS = (
+    "The outputs of routed and of shared experts are summed over tensor-parallel ranks in two separate all-reduces, as "
+    "in Megatron-LM; vLLM adds the outputs first and needs one all-reduce."
+)
+
+
+def adds_shared_experts(entry: Entry) -> bool:
+    """Return whether an operation adds the output of shared experts to that of the routed experts."""
+    return entry.kind is OperationKind.ADD and entry.path.rpartition(".")[2] == SHARED_SUM
 
 
 @dataclass(frozen=True)
@@ -139,6 +152,12 @@ class Communication(Quantity):
                 check_unsharded(entry, conventions)
         return super().account(ledger, conventions)
 
+    def notes_for(self, formula: Formula) -> list[str]:
+        """Return the sentences that apply because of the operations in a formula."""
+        entries = [line.entry for _, line in formula.root.leaves() if line.entry]
+        separate = formula.conventions.get("tensor", "off") != "off" and any(map(adds_shared_experts, entries))
+        return [*super().notes_for(formula), *([SEPARATE_SUMS] if separate else [])]
+
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
         """Return the reason, or "" for a forward pass or a decoding step that moves only activations."""
         chosen = self.choose(given)
@@ -160,7 +179,7 @@ class Communication(Quantity):
 
 _ZERO = "; Rajbhandari et al. 2020 [rajbhandari2020], section 7"
 QUANTITY = Communication(
-    Measure("communication", "bytes moved between ranks", "Q_comm", "bytes"),
+    Measure("communication", "bytes moved between ranks", "Q_comm", "bytes", sparse=True),
     "The bytes that the collectives of one rank move in one step over B sequences of S tokens, all in the same dtype. "
     "A model on one rank moves nothing. Excluded: the reductions of a loss over a sharded vocabulary, and the gradient "
     "of a tied embedding between the first and last pipeline stages.",

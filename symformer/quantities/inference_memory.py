@@ -10,8 +10,9 @@ from ..formulas.account import Line, Measure, Term
 from ..language.errors import RuleError
 from ..language.symbols import S
 from ..ledger.facts import ATTENDING, CARRYING, COMPRESSING, STORING, WEIGHTLESS, Entry, Ledger, OperationKind
-from .cache_formats import CACHE_FORMATS, CACHE_MEANINGS, PAGES, UNUSUAL_CACHES
+from .cache_formats import CACHE_FORMATS, CACHE_MEANINGS, UNUSUAL_CACHES
 from .cache_rules import (
+    BLOCK,
     COMPRESSED_BYTES,
     CONVOLUTION_BYTES,
     DTYPE,
@@ -112,7 +113,7 @@ QUANTITY = InferenceMemory(
         "weights": Convention(MEANINGS, unusual=UNUSUAL),
         "cache": Convention(CACHE_MEANINGS, unusual=UNUSUAL_CACHES),
         "engine": ENGINE,
-        "block": Convention(PAGES, hidden_by_default=True, unusual=PAGES),
+        "block": BLOCK,
         "prefix": PREFIX,
         "window": WINDOW,
         "latent": LATENT,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..formulas.account import Measure, Term
 from ..language.errors import RuleError
 from ..ledger.facts import ATTENDING, CARRYING, COMPRESSING, STATE, STORING, WEIGHTLESS, Entry, OperationKind
-from .cache_formats import CACHE_FORMATS, CACHE_MEANINGS, PAGES, UNUSUAL_CACHES
+from .cache_formats import CACHE_FORMATS, CACHE_MEANINGS, UNUSUAL_CACHES
 from .cache_rules import (
+    BLOCK,
     COMPRESSED_BYTES,
     CONVOLUTION_BYTES,
     ENGINE,
@@ -81,7 +82,7 @@ def traced_cache_bytes(entry: Entry, conventions: Conventions) -> tuple[Term, ..
 
 
 QUANTITY = Cached(
-    Measure("kv-cache", "bytes of the key/value cache", "U_cache", "bytes"),
+    Measure("kv-cache", "bytes of the key/value cache", "U_cache", "bytes", sparse=True),
     "The bytes of the KV cache: the keys and values of C tokens in each of B sequences, for every key/value head of "
     "every attention layer.",
     {
@@ -98,7 +99,7 @@ QUANTITY = Cached(
     {
         "dtype": Convention(CACHE_MEANINGS, unusual=UNUSUAL_CACHES),
         "engine": ENGINE,
-        "block": Convention(PAGES, hidden_by_default=True, unusual=PAGES),
+        "block": BLOCK,
         "prefix": PREFIX,
         "tokens": Convention(
             {"all": "all C tokens in the cache", "one": "one additional token, before any window is full"},

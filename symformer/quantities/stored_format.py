@@ -13,6 +13,7 @@ from ..language.errors import RuleError
 from ..language.sizes import Condition, Relations
 from ..ledger.facts import Ledger
 from ..ledger.placement import WHOLE, Placement
+from .cache_engines import BY_LAYERS
 from .quantity import Conventions, Countable, Quantity
 from .weight_formats import StoredWeights, defaults, stored_weights
 from .weight_formats.gguf import PREFIX
@@ -50,7 +51,7 @@ class InFormat(Quantity):
         """Return the bytes of the weights of every entry."""
         if conventions[WEIGHTS].startswith(PREFIX) and Placement.of(conventions) != WHOLE:
             form = f"{WEIGHTS}={conventions[WEIGHTS]}"
-            raise RuleError(f"{form} is not supported per rank, because llama.cpp divides models in another way")
+            raise RuleError(f"{form} is not supported per rank, {BY_LAYERS}")
         return stored_weights(ledger, conventions[WEIGHTS], self.numbers, self.rope)
 
     def default_sizes(self, part: Countable, conventions: Conventions) -> Mapping[Symbol, int]:

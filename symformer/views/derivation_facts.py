@@ -45,7 +45,7 @@ from .formula_facts import (
 )
 from .purpose_totals import purposes
 from .relative_facts import RelativeFacts, relative_facts
-from .summary import share, show_json, unused_size_notes
+from .summary import share, show_json, unused_notes
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class DefinitionFacts:
     basis: str  # the basis of its numbers: a layout of bytes, the convention of an engine, a bound, or ""
     conventions: tuple[ConventionFacts, ...]
     elementwise: tuple[tuple[str, Count], ...]  # the counts of elementwise operations, if they are included
-    without_effect: tuple[str, ...]  # a sentence for each given size that has no effect
+    without_effect: tuple[str, ...]  # a sentence for each given size and convention that has no effect
     ranks: tuple[Sentence, ...]  # a sentence on the number of ranks of a per-rank formula
 
 
@@ -219,7 +219,7 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
     return QuantityFacts(
         formula=formula,
         value=value,
-        definition=_definition(question, formula, known),
+        definition=_definition(model, question, formula, known),
         conditions=conditions,
         params=_params(model, formula),
         purposes=_purposes(formula, complete, value),
@@ -232,7 +232,7 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
     )
 
 
-def _definition(question: Quantity, formula: Formula, known: Numbers) -> DefinitionFacts:
+def _definition(model: Model, question: Quantity, formula: Formula, known: Numbers) -> DefinitionFacts:
     """Return the definition of a quantity; the sharding of data only if there is more than one rank."""
     return DefinitionFacts(
         statement=question.statement_for(formula),
@@ -243,7 +243,7 @@ def _definition(question: Quantity, formula: Formula, known: Numbers) -> Definit
             if (name, value) != ("data", "off") or is_per_rank(formula)
         ),
         elementwise=tuple(printed_table()) if formula.conventions.get("count") == "all" else (),
-        without_effect=tuple(unused_size_notes(known, formula)),
+        without_effect=tuple(unused_notes(model, known, formula)),
         ranks=tuple(ranks.stated(formula.ranks, known)),
     )
 

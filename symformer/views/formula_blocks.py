@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from ..architectures import presets_of
 from ..formulas.formula import Formula
-from ..language.symbols import LETTERS, letter, print_order
+from ..formulas.totals import definitions
+from ..language.symbols import LETTERS, letter
 from ..models.model import Model
-from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, setting
+from ..output.blocks import BriefBlock, Heading, Line, Paragraph, setting
 from ..quantities import quantity as find_quantity
 from .cache_parts import cache_blocks
 from .part_copies import copies_line, path_of
@@ -39,7 +40,8 @@ def formula_blocks(
     found += purpose_table(model, formula, memory)
     found += tower_table(model, formula)
     found += cache_blocks(model, formula)
-    return [*found, *([formula.rows.as_table()] if formula.rows else [])]
+    table = formula.rows.as_table()
+    return [*found, *([table] if table.rows else [])]
 
 
 def _part(formula: Formula) -> str:
@@ -62,8 +64,7 @@ def _facts(model: Model, formula: Formula) -> list[Line]:
         found.append(copies_line(model, formula))
     if model.known:
         found.append(["with " + ", ".join(f"{name} = {size:,}" for name, size in model.known.items())])
-    for total in sorted(formula.totals & formula.display_expr.free_symbols, key=print_order):
-        found.append(["where ", Math.of(total), " = ", Math.of(formula.relations[total])])
+    found += definitions(formula.relations, formula.totals & formula.display_expr.free_symbols)
     if named := [size for size in formula.symbols if size.name not in LETTERS and model.field_of(size)]:
         found.append(["where " + ", ".join(f"{size} is {model.field_of(size)}" for size in named)])
     if missing := missing_of(formula, model):

@@ -16,6 +16,7 @@ from ..language.notation.text import code, json_number
 from ..language.sizes import Numbers
 from ..language.symbols import letter
 from ..models.model import Model
+from ..models.unused_conventions import unused_convention_notes
 from ..output.blocks import Line
 from ..quantities import quantity as find_quantity
 
@@ -68,8 +69,13 @@ def conventions(model: Model, formula: Formula) -> dict[str, str]:
 
 
 def notes(model: Model, formula: Formula) -> list[str]:
-    """Return notes on a value: how states are stored, and which given sizes have no effect."""
-    return [*find_quantity(formula.measure.name).notes_for(formula), *unused_size_notes(model.known, formula)]
+    """Return notes on a value: how states are stored, and which given sizes and conventions have no effect."""
+    return [*find_quantity(formula.measure.name).notes_for(formula), *unused_notes(model, model.known, formula)]
+
+
+def unused_notes(model: Model, known: Numbers, formula: Formula) -> list[str]:
+    """Return a sentence for each given size and each convention that has no effect on this model."""
+    return [*unused_size_notes(known, formula), *unused_convention_notes(model, formula)]
 
 
 def unused_size_notes(known: Numbers, formula: Formula) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sympy import Expr, Integer, Rational, Symbol
 
 from ...formulas.account import Term
-from ...language.errors import RuleError, joined
+from ...language.errors import RuleError, alternatives, joined
 from ...language.notation.text import text
 from ...language.sizes import AtMost, Condition, Differs, Divides, Equals, NotMultiple, substitute
 from ...language.symbols import LETTERS, A, G, L, L_better, X
@@ -51,6 +51,9 @@ class GGUFPlan:
         multiple of a block; the conditions state the decisions.
     rope : str
         The type of scaling of the rotary frequencies.
+    better : Collection[BetterLayers], optional
+        The rules that give one layer its better types. The terms of repeated layers are then those of that layer;
+        without it, they are averages over all layers.
 
     Raises
     ------
@@ -59,8 +62,16 @@ class GGUFPlan:
 
     """
 
-    def __init__(self, ledger: Ledger, name: str, numbers: Mapping[Symbol, int], rope: str = "") -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        name: str,
+        numbers: Mapping[Symbol, int],
+        rope: str = "",
+        better: Collection[BetterLayers] | None = None,
+    ) -> None:
         self.name = name
+        self.better = better
         self.mixture = mixture(name)
         self.numbers = numbers
         self.conditions: dict[str, Condition] = {}
@@ -96,9 +107,10 @@ class GGUFPlan:
             if self.name in mixtures:
                 return
             others = joined(PREFIX + each for each in sorted(mixtures))
+            choices = alternatives(f"weights={PREFIX}{each}" for each in sorted(mixtures))
             raise RuleError(
                 f"weights={PREFIX}{self.name} is not supported for {name}, of which only files of type {others} were "
-                "compared"
+                f"compared; choose {choices}"
             )
         known = ", ".join(sorted(CONVERTED))
         raise RuleError(
@@ -148,6 +160,9 @@ class GGUFPlan:
         if choice.layers is None:
             return [self._term(matrix, choice.better or base, ONE)]
         layers = self._layers(matrix.entry)
+        if self.better is not None:
+            has_better = choice.layers in self.better
+            return [self._term(matrix, choice.better if has_better else choice.other or base, ONE)]
         better = self._named(choice.layers, layers_with(choice.layers, layers))
         return [
             self._term(matrix, choice.better, better / layers),

@@ -65,6 +65,28 @@ def layers_with(better: BetterLayers, layers: Expr) -> Expr:
             return last - first
 
 
+def is_better(better: BetterLayers, layer: int, layers: int) -> bool:
+    """Return whether a layer, counted from 0, has the better type.
+
+    >>> [layer for layer in range(16) if is_better(BetterLayers.MORE, layer, 16)]
+    [0, 1, 4, 7, 10, 13, 14, 15]
+    """
+    first, last = layers // 8, 7 * layers // 8
+    match better:
+        case BetterLayers.MORE:  # use_more_bits in llama-quant.cpp
+            return layer < first or layer >= last or (layer - first) % 3 == 2
+        case BetterLayers.EIGHTH:
+            return layer < first
+        case BetterLayers.SIXTEENTH:
+            return layer < layers // 16
+        case BetterLayers.FOUR:
+            return layer < 4
+        case BetterLayers.TWO:
+            return layer < 2
+        case BetterLayers.MIDDLE:
+            return first <= layer < last
+
+
 @dataclass(frozen=True)
 class TypeChoice:
     """The type of a matrix: ``better`` in some layers, ``other`` in the rest; "" is the base type of the mixture."""

@@ -62,9 +62,14 @@ class WeightFormat:
         """Return the conditions on the shape of a weight."""
         if matrix.role not in self.roles:
             return ()
-        of_shape = f"weights={self.name} needs a multiple for {matrix.weight.path}"
-        of_groups = f"weights={self.name} has no groups of this size"
         return tuple(
-            Divides(by, size, of_shape if size.free_symbols - self.defaults.keys() else of_groups)
-            for by, size in self.divides(matrix.rows, matrix.cols)
+            Divides(by, size, self._remedy(by, size, matrix)) for by, size in self.divides(matrix.rows, matrix.cols)
         )
+
+    def _remedy(self, divisor: Expr, size: Expr, matrix: StoredMatrix) -> str:
+        """Return the remedy if a size of a weight or of a group is not a multiple."""
+        if not size.free_symbols - self.defaults.keys():
+            return f"weights={self.name} has no groups of this size"
+        groups = divisor.free_symbols & self.defaults.keys()
+        remedy = f"; set {next(iter(groups))} to a divisor" if groups else ""
+        return f"weights={self.name} needs a multiple for {matrix.weight.path}{remedy}"
