@@ -37,6 +37,8 @@ HALF = {"dtype": "bf16"}
         ("mamba", {"residual_in_float32": False}, {}, HALF | {"recompute": "full"}),
         ("falcon-mamba", {}, {}, {}),
         ("falcon-mamba", {}, {"B": 1, "S": 9}, HALF),
+        ("bamba", {}, MIXED, HALF),  # 10 of 20 elements of each head rotate
+        ("bamba", {"attention_bias": True}, MIXED | {"B": 1, "S": 5}, {"implementation": "sdpa"}),
         ("granitemoehybrid", {}, MIXED, HALF | {"moe": "batched"}),
         ("granitemoehybrid", {"experts": False, "rotary": True}, MIXED | {"D_rope": 20}, HALF),
         ("jamba", {}, JAMBA, HALF | {"moe": "batched"}),
