@@ -16,6 +16,7 @@ SIZES = {
 }
 MIXED = {"D": 20, "D_rope": 10, "L_ssm": 2, "L_attn": 1, "L": 3}
 JAMBA = {"L_ssm": 3, "L_attn": 2, "L_ssm_d": 1, "L_dense": 3, "L_moe": 2, "L": 5}
+NEMOTRON = {"L_ssm": 2, "L_attn": 1, "L_mlp": 3, "L": 6}
 HALF = {"dtype": "bf16"}
 
 
@@ -43,6 +44,11 @@ HALF = {"dtype": "bf16"}
         ("granitemoehybrid", {"experts": False, "rotary": True}, MIXED | {"D_rope": 20}, HALF),
         ("jamba", {}, JAMBA, HALF | {"moe": "batched"}),
         ("jamba", {}, JAMBA, {"moe": "batched", "implementation": "sdpa"}),
+        ("jamba", {"experts": False}, {"L_ssm": 2, "L_attn": 1, "L": 3}, {"recompute": "full"}),
+        ("nemotron-h", {}, NEMOTRON, {}),
+        ("nemotron-h", {"mixer_bias": True}, NEMOTRON | {"B": 1, "S": 5}, HALF),
+        ("nemotron-h", {}, NEMOTRON, HALF | {"implementation": "sdpa", "recompute": "full"}),
+        ("nemotron-h", {}, NEMOTRON, {"recompute": "selective"}),
         ("falcon-h1", {}, {"D_rope": 14}, HALF),
         ("falcon-h1", {"mixer_norm": True}, {"D_rope": 14}, HALF),
         ("falcon-h1", {"mixer_norm": True, "norm_first": False}, {"D_rope": 14}, HALF),
@@ -77,9 +83,7 @@ def test_scans_take_part_in_training_memory() -> None:
         ("mamba2", {"A_ssm": 1, "G_ssm": 1}, {}, "A_ssm=1: in that case torch saves views of the inputs of a scan"),
         ("mamba", {"H_ssm": 1, "E": 1}, {}, "H_ssm=1: in that case torch saves views of the inputs of a scan"),
         ("mamba2", {"S": 1, "K_conv": 1}, {}, "S=1: in that case torch saves views of the inputs of a scan"),
-        ("jamba", JAMBA, {"recompute": "full"}, "position indices .* are not known with recompute=full"),
         ("mamba2", {}, {"recompute": "selective"}, "Mamba-2 has no attention to recompute"),
-        ("nemotron-h", {}, {}, "its norms, which cast their scales,"),
         ("zamba2", {}, {}, "the saved tensors depend on the order of the layers"),
     ],
 )

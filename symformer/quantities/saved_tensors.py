@@ -424,12 +424,6 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
                 f"{entry.path}: bidirectional attention with a window is not supported with "
                 f"recompute={conventions['recompute']}; choose recompute=none"
             )
-    by_token = [entry for _, entry in ledger if entry.kind is OperationKind.SCAN and entry.chunk is None]
-    if by_token and any(entry.kind is OperationKind.SCORES for _, entry in ledger):
-        raise RuleError(
-            f"{by_token[0].path}: the position indices that layers with and without a scan token by token save are not "
-            f"known with recompute={conventions['recompute']}; choose recompute=none"
-        )
     masked = [(count, entry) for count, entry in ledger if entry.kind is OperationKind.SCORES and entry.mask != "none"]
     masks = {(entry.mask, entry.window, entry.chunked): (count, entry) for count, entry in reversed(masked)}
     for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
@@ -440,10 +434,15 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
     rotary = [entry for entry in rotary if entry.output.shape[1].has(S)]  # patches have no indices
     for entry in rotary[:1]:  # the tables of several layer kinds have the same positions
         yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
-    handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
-    for _, entry in ledger:  # the lookup reads a new tensor: the indices plus an offset
-        if entry.kind is OperationKind.LOOKUP and entry.skipped != 0 and entry.inputs[0].name in handed:
-            yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
+    handed = {each.name: each for scope in ledger.root.walk() for each in scope.handed}
+    for _, entry in ledger:
+        if entry.kind is OperationKind.LOOKUP and entry.inputs[0].name in handed:
+            index = handed.pop(entry.inputs[0].name)
+            if entry.skipped != 0:  # the lookup reads a new tensor: the indices plus an offset
+                yield entry, Term(f"{entry.path} (positions)", (*index.shape, LONG))
+    if "positions" in handed and not rotary:
+        count, entry = masked[0]
+        yield entry, Term(f"{entry.path} (positions)", (*handed["positions"].shape, LONG, 1 / count))
 
 
 def _loss(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, Term]]:
