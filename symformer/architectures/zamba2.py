@@ -131,6 +131,7 @@ class Zamba2(LlamaLike):
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         embedded = self.embed(ops, tokens)
-        angles = (self.angles(ops, tokens),) if self.rotary else ()
-        x = run_stacks(ops, self.names.layers, self.stacks, embedded, ((embedded, *angles), ()))
+        # The class passes the position indices to every layer.
+        places = self.angles(ops, tokens) if self.rotary else ops.index("positions", 1, tokens.shape[1])
+        x = run_stacks(ops, self.names.layers, self.stacks, embedded, ((embedded, places), ()))
         return self.finish(ops, ops.call(self.names.norm, self.norm, x))

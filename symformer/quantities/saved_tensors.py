@@ -67,6 +67,10 @@ class SavedTensors:
         default_factory=set
     )  # the output of repeated layers of which an earlier one is saved, too
     entered: set[int] = field(default_factory=set)  # repeated layers that save their input
+    # Inputs and the last output of layers of several kinds, whose producer depends on the order of the kinds, with the
+    # bytes of one. They are counted with the operation that reads them.
+    unordered: Mapping[int, Expr] = field(default_factory=dict)
+    read: set[int] = field(default_factory=set)  # of these, those that are counted already
 
     def storage(self, tensor: Tensor) -> Tensor:
         """Return the tensor that owns the memory: views and disabled dropout have none of their own."""
@@ -104,6 +108,8 @@ class SavedTensors:
         not: torch frees the graph of layers on which the output does not depend.
         """
         storage = self.storage(tensor)
+        if id(storage) in self.unordered:
+            raise _order_error(storage.name)
         maker = self.makers.get(id(storage))
         if maker is not None and maker.kind is OperationKind.SELECT and maker.function == EARLIER:
             self.earlier.add(id(self.storage(maker.inputs[0])))
@@ -195,8 +201,13 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
     return merge_terms(ledger, _kept(ledger.apart, conventions))
 
 
-def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
-    """Return the saved bytes for a ledger with separated layer kinds."""
+def _kept(
+    ledger: Ledger, conventions: Conventions, unordered: Mapping[int, Expr] | None = None
+) -> dict[int, tuple[Term, ...]]:
+    """Return the saved bytes for a ledger with separated layer kinds.
+
+    If only some kinds save their input, ``unordered`` has these inputs.
+    """
     implementation = conventions["implementation"]
     if implementation != "megatron" and (shared := [name for name in CHOICES if name in conventions]):
         raise RuleError(
@@ -227,7 +238,7 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
             },
         }
     loops = {id(scope.loop[1]): scope for scope in ledger.root.walk() if scope.loop}
-    kept = SavedTensors(conventions, makers, loops)
+    kept = SavedTensors(conventions, makers, loops, unordered=unordered or {})
     again = _recomputed(ledger, makers, conventions["recompute"])
     inside = {id(entry) for region in again for entry in region}
     terms: dict[int, tuple[Term, ...]] = {}
@@ -251,6 +262,12 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
                     shape, size = angles.output.shape[1:], element_size(angles, conventions)
                     copies = (made(entry, name, shape, size) for name in ("cosines", "sines"))
                     terms[id(entry)] = (*terms[id(entry)], *copies)
+            elif isinstance(each, Tensor) and (size := kept.unordered.get(id(storage := kept.storage(each)))):
+                if (share, entry.used) != (ONE, ONE) or each is entry.output:
+                    raise _order_error(entry.path)
+                if id(storage) not in kept.read:
+                    kept.read.add(id(storage))
+                    terms[id(entry)] = (*terms[id(entry)], made(entry, "input of the layer", storage.shape, size))
             elif isinstance(each, Tensor):
                 if share not in (ZERO, ONE) and not kept.repeated(each):
                     share = Min(
@@ -266,7 +283,9 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
         for tensor in (tensor for entry in region for tensor in entry.inputs):
             if id(kept.storage(tensor)) not in within:
                 kept.keep(tensor)
-    _hold(ledger, kept)
+    if unordered is None and (found := _unordered(ledger, kept)):
+        return _kept(ledger, conventions, found)
+    _check_unordered(ledger, kept)
     for entry in makers.values():
         if (share := kept.share(entry)) != 0:
             each = element_size(entry, conventions)
@@ -364,14 +383,50 @@ def _steps(scope: Scope) -> tuple[object, ...]:
     )
 
 
-def _hold(ledger: Ledger, kept: SavedTensors) -> None:
-    """Raise RuleError if the saved tensors depend on the order of the layer kinds."""
+def _order_error(name: str) -> RuleError:
+    return RuleError(
+        f"{name}: only some kinds of layers save their input, so the saved tensors depend on the order of the layers; "
+        "choose recompute=full"
+    )
+
+
+def _partly_saving(ledger: Ledger, kept: SavedTensors) -> Iterator[list[tuple[Tensor, Tensor, Tensor]]]:
+    """Yield the layers of several kinds in any order of which only some save their input.
+
+    Each kind has the input of the first such layer, the input of each and the output of each.
+    """
     for mixture, kinds in mixtures(ledger).items():
         if mixture.order != "kind by kind" and len({id(kind) in kept.entered for kind in kinds}) > 1:
-            raise RuleError(
-                f"{ledger.root.part.title} has layers of {len(kinds)} kinds, and only some of them save their input, "
-                "so the saved tensors depend on the order of the layers"
-            )
+            yield [kind.loop for kind in kinds if kind.loop]
+
+
+def _unordered(ledger: Ledger, kept: SavedTensors) -> dict[int, Expr]:
+    """Return the inputs and the last output of layers of several kinds of which only some save their input.
+
+    Every layer that saves its input saves one tensor, in any order of the kinds, if all of these tensors are equally
+    large and no other operation saves one of them.
+    """
+    found: dict[int, Expr] = {}
+    for loops in _partly_saving(ledger, kept):
+        tensors = [loops[0][0], *(output for _, _, output in loops)]
+        sizes = {element_size(kept.makers[id(kept.storage(each))], kept.conventions) for each in tensors}
+        if len(sizes) > 1:
+            raise _order_error(loops[0][0].name)
+        (size,) = sizes
+        found |= {id(inside): size for _, inside, _ in loops} | {id(kept.storage(loops[-1][2])): size}
+    return found
+
+
+def _check_unordered(ledger: Ledger, kept: SavedTensors) -> None:
+    """Raise RuleError if another operation saves the input of layers of which only some kinds save it."""
+    for kinds in mixtures(ledger).values():
+        loops = [kind.loop for kind in kinds if kind.loop]
+        if not any(id(inside) in kept.unordered for _, inside, _ in loops):
+            continue
+        for tensor in (loops[0][0], *(output for _, _, output in loops)):
+            storage = kept.storage(tensor)
+            if (maker := kept.makers.get(id(storage))) and kept.share(maker) != 0:
+                raise _order_error(storage.name)
 
 
 def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions) -> None:
@@ -396,7 +451,9 @@ def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> 
     """Return the recomputed regions: attention cores (scores to mix) or repeated layers."""
     if recompute == "full":
         if any(scope.distinct is not None for scope in ledger.root.walk()):
-            raise RuleError("recompute=full: transformers does not recompute layers that share weights")
+            raise RuleError(
+                "recompute=full is not supported for layers that share weights; choose recompute=none or selective"
+            )
         return [[entry for _, entry in Ledger(scope, None)] for scope in ledger.root.walk() if scope.loop]
     cores = []
     for _, entry in ledger if recompute == "selective" else ():
