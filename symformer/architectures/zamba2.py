@@ -86,10 +86,7 @@ class Zamba2(LlamaLike):
             *("time_step_min", "time_step_max", "time_step_floor", "kv_channels", "num_query_groups"),
         ),
     )
-    # The heads of attention divide its width, which no certified count depends on.
-    witness = WitnessSpec(
-        "Zamba2", rename={".mamba_decoder": "", **ADAPTERS}, conditions=(Divides(E, D_ssm),), fixed={A: 6}
-    )
+    witness = WitnessSpec("Zamba2", rename={".mamba_decoder": "", **ADAPTERS}, conditions=(Divides(E, D_ssm),))
     variants = (
         {},
         {"attention_adapters": True, "rotary": True},

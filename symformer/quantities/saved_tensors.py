@@ -29,6 +29,7 @@ from ..ledger.facts import (
     REPEATED_SINGLE_ROTARY,
     REST,
     ROTARY,
+    SEQUENCE_ROTARY,
     ZERO,
     Entry,
     Ledger,
@@ -40,6 +41,7 @@ from ..ledger.facts import (
 from ..ledger.layer_kinds import mixtures
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
+from .kernels.delta_rules import ordered_differently
 from .kernels.routed_experts import aligned, weight_size
 from .kernels.saves import LONG, SINGLE, SIZES, made
 from .kernels.scans import stored_output
@@ -296,6 +298,8 @@ def _kept(
                 shape = stored_output(entry)
             if entry.function == COMPLEX_ROTARY:  # one tensor, with 8 bytes for each pair of elements
                 shape = shape[1:]
+            if entry.function == SEQUENCE_ROTARY:
+                shape = (shape[0], B, *shape[1:])
             factors = (*shape, each, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
     if implementation == "eager":
@@ -591,6 +595,7 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
     for size in [S, *sorted(scanned, key=str)] if scanned else []:
         if isinstance(size, Symbol):
             found.append(Excludes((size,), "in that case torch saves views of the inputs of a scan instead of copies"))
+    found += ordered_differently(ledger, conventions)
     if any(entry.function == REST for _, entry in ledger if entry.kind is OperationKind.SELECT):
         viewed = "in that case torch saves a view of the features of the image instead of a copy"
         found += [Differs(Z, Z_patch, viewed), Excludes((B_vis,), viewed)]

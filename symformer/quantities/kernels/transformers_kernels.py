@@ -15,6 +15,7 @@ from ...ledger.facts import (
     OperationKind,
 )
 from ..quantity import Conventions, refuse, refuse_observed, refuse_others, rows
+from .delta_rules import delta_rule
 from .routed_experts import combine, experts, route
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 from .scans import scan
@@ -169,9 +170,7 @@ COMMON: dict[OperationKind, Saver] = refuse_others(
         OperationKind.COMPRESS: refuse("activation memory of compressed tokens is not supported"),
         OperationKind.JOIN: join,
         OperationKind.SCAN: scan,
-        OperationKind.DELTA_RULE: refuse(
-            "activation memory of a delta rule, which transformers runs chunk by chunk, is not supported"
-        ),
+        OperationKind.DELTA_RULE: delta_rule,
         OperationKind.RECURRENCE: refuse(
             "activation memory of a recurrence, which transformers runs token by token, is not supported"
         ),
