@@ -291,7 +291,7 @@ def _groups(entries: Sequence[tuple[Expr, Entry]]) -> dict[Symbol, tuple[int, ..
 
 
 def _states(entry: Entry) -> list[tuple[Expr, ...]]:
-    """Return the shapes of intermediate tensors: of a scan, a state per token, and in chunks the pairs of tokens."""
+    """Return the shapes of intermediate tensors: of a scan, a state per token or chunk, and pairs of tokens."""
     if entry.kind is OperationKind.DELTA_RULE:  # pairs of tokens in each chunk, by row of the state, and the states
         _, k, v, *_ = entry.inputs
         batch, heads, length, width = v.shape
@@ -299,12 +299,12 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
     if entry.kind is OperationKind.RECURRENCE:
         return [entry.inputs[0].shape]
     x, _, write, _ = entry.inputs
-    states = [(*x.shape, write.width)]
-    if entry.chunk is not None:
-        batch, heads, length, _ = x.shape
-        every = (batch, heads)
-        states += [(*every, length, entry.chunk), (*every, entry.chunk, entry.chunk), (*every, length, length)]
-    return states
+    if entry.chunk is None:
+        return [(*x.shape, write.width)]
+    batch, heads, length, width = x.shape
+    every, states = (batch, heads), (Integer(2), ceiling(length / entry.chunk), width, write.width)
+    pairs = [(length, entry.chunk), (entry.chunk, entry.chunk), (length, length)]
+    return [(*every, *shape) for shape in (states, *pairs)]
 
 
 def _shorter(side: tuple[Side, ...], looped: Mapping[Symbol, tuple[int, ...]]) -> dict[Symbol, tuple[int, ...]]:
@@ -353,6 +353,7 @@ def _separate(formula: Formula, depths: set[Symbol], ways: set[Symbol]) -> None:
 def _unrounded(expr: Expr, sizes: Collection[Symbol] = ()) -> Expr:
     """Return an expression at sizes where its ceilings round nothing, and at lengths that groups of tokens divide."""
     expr = expr.xreplace({each: each.args[0] for each in expr.atoms(ceiling)})
+    expr = expr.xreplace(dict.fromkeys(expr.atoms(Max), Integer(0)))  # as in _products
     wholes = {each: _whole(each) for each in expr.atoms(floor) if _counts_groups(each)}
     groups = {size for each in wholes.values() for size in fraction(each)[1].free_symbols} & {*sizes}
     if not groups:
@@ -492,5 +493,7 @@ class _Degrees:
         if shape not in self._found:
             drawn = expand(Mul(*shape).xreplace(self.sizes))
             variables = drawn.free_symbols & self._drawn
+            if not drawn.is_polynomial(*variables):  # chunks that do not divide the tokens: at most as many as tokens
+                drawn = expand(fraction(cancel(drawn))[0])
             self._found[shape] = _degree(drawn, variables)
         return self._found[shape]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from sympy import Expr, Integer, Max, Symbol, ceiling
 
-from ...formulas.account import Term
 from ...language.errors import RuleError
 from ...language.shape_lines import Shape
 from ...language.sizes import Condition, Excludes
 from ...ledger.facts import ONE, ZERO, Entry, Ledger, OperationKind
 from ..quantity import Conventions
-from .saves import SINGLE, Saves, made, single
-from .scans import MINUS, _one
+from .saves import MINUS, SINGLE, Saves, is_one, made, single
 
 
 def delta_rule(entry: Entry, conventions: Conventions) -> Saves:
@@ -33,7 +31,7 @@ def delta_rule(entry: Entry, conventions: Conventions) -> Saves:
     chunks = ceiling(length / size)
     every, tokens = (batch, heads, chunks), (batch, heads, length)
     rows, pairs = (*every, size), (*every, size, size)
-    several = 1 - _one(chunks)
+    alone = (MINUS, is_one(chunks))
     found: list[tuple[str, Shape]] = [
         ("exp(A_log)", (heads,)),
         ("-exp(A_log)", (heads,)),
@@ -55,28 +53,53 @@ def delta_rule(entry: Entry, conventions: Conventions) -> Saves:
         ("decay for the queries", rows),
         ("new values", (*rows, width)),
         ("decayed keys", (*rows, keys)),
-        ("decayed q", (*rows, keys, several)),
-        ("decay to the end", (*rows, several)),
-        ("k decayed to the end", (*rows, keys, several)),
-        ("decay of chunks", (*every, several)),
         ("states before chunks", (*every, keys, width)),
         ("corrected values", (*rows, width)),
     ]
-    makes: list[Term] = [made(entry, name, shape, SINGLE) for name, shape in found]
-    makes.append(made(entry, "mask of a chunk", (size, size), ONE))
-    alike = _equal(k.shape[1], v.shape[1]) if single(conventions) else ZERO
-    makes += [made(entry, f"{name} by value head", (*tokens, keys, 1 - alike), SINGLE) for name in ("q", "k")]
+    for name, shape in {
+        "decayed q": (*rows, keys),
+        "k decayed to the end": (*rows, keys),
+        "decay to the end": rows,
+        "decay of chunks": every,
+    }.items():
+        found += [(name, shape), (f"{name}, with a single chunk", (*shape, *alone))]
+    found += [("q by value head", (*tokens, keys)), ("k by value head", (*tokens, keys))]
+    alike = ZERO
     if single(conventions):
-        # Without padding, queries and keys keep the order of their elements in memory, by token and then by head or, as
-        # views of the activation, by element and then by token. Products copy them, unless that order is theirs, too.
-        whole = _equal(length, size * chunks)
-        copied = whole * (alike * several + (1 - alike) * (1 - _one(batch * chunks)))
-        makes += [made(entry, f"copy of {name}", (*rows, keys, copied), SINGLE) for name in ("q", "k")]
-        makes.append(made(entry, "transposed copies of k", (Integer(2), *rows, keys, copied), SINGLE))
-        by_chunk = (MINUS, Integer(2), batch, heads, size, keys)  # the first query and the last key are not copied
-        unread = several * whole * (1 - alike) * (1 - _one(batch))
-        makes.append(made(entry, "decayed q and k, copies by chunk", (*by_chunk, unread), SINGLE))
+        alike = _equal(k.shape[1], v.shape[1])
+        found.append(("q and k by value head, views", (MINUS, Integer(2), *tokens, keys, alike)))
+        found += _without_padding(entry, alike)
+    makes = [made(entry, name, shape, SINGLE) for name, shape in found]
+    makes.append(made(entry, "mask of a chunk", (size, size), ONE))
     return Saves(makes=tuple(makes), partly=((q, alike),))
+
+
+def _without_padding(entry: Entry, alike: Expr) -> list[tuple[str, Shape]]:
+    """Return the copies of queries and keys for products, if the tokens fill all chunks.
+
+    Padding copies them. Without it, they keep the order of their elements in memory: by token and then by head or, if
+    there are as many heads of keys as of values (``alike`` is 1), by element and then by token, as in the output of the
+    convolution. A product copies operands in such an order, unless there is a single chunk (of a single sequence).
+    """
+    _, k, v, *_ = entry.inputs
+    batch, heads, length, _ = v.shape
+    keys, size = k.width, entry.chunk or ONE
+    chunks = ceiling(length / size)
+    whole = _equal(length, size * chunks)
+    rows, one_chunk = (batch, heads, chunks, size, keys), (Integer(2), batch, heads, size, keys)
+    # Copies by chunk lack the first query and the last key; in other cases one tensor has all chunks.
+    by_chunk = whole * (1 - alike) * (1 - is_one(batch)) * (1 - is_one(chunks))
+    viewed = whole * (alike * is_one(chunks) + (1 - alike) * is_one(batch * chunks))
+    found: list[tuple[str, Shape]] = [("decayed q and k, by chunk", (MINUS, *one_chunk))]
+    found.append(("decayed q and k, of all chunks", (*one_chunk, 1 - by_chunk)))
+    for name, times in {"q": ONE, "strengths times k": ONE, "transposed k": Integer(2)}.items():
+        shape = (times, *rows)
+        found += [
+            (f"copies of {name}", shape),
+            (f"copies of {name}, by padding", (MINUS, *shape, 1 - whole)),
+            (f"copies of {name}, views", (MINUS, *shape, viewed)),
+        ]
+    return found
 
 
 def ordered_differently(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
