@@ -132,8 +132,13 @@ def sides_of(formula: Formula) -> tuple[tuple[Side, ...], ...]:
     return tuple(_sides(_products(formula)))
 
 
-def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | AtMost, ...]) -> SamplingPlan:
-    """Return one plan for formulas with the same branches. The model runs, so its activations count too."""
+def plan(
+    model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | AtMost, ...], by_chunk: bool = False
+) -> SamplingPlan:
+    """Return one plan for formulas with the same branches. The model runs, so its activations count too.
+
+    The samples are small enough for a scan that stores a state for each token or, with ``by_chunk``, for each chunk.
+    """
     totals, fixed = model.component.totals, _fixed(model.component, formulas)
     moved = (each.moved(fixed) for each in conditions)
     conditions = tuple(each for each in moved if isinstance(each, Divides | AtMost))  # None: always satisfied
@@ -150,7 +155,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     tensors += [
         (*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is OperationKind.EXPERTS
     ]
-    tensors += [shape for _, entry in entries if entry.kind in CARRYING for shape in _states(entry)]
+    tensors += [shape for _, entry in entries if entry.kind in CARRYING for shape in _states(entry, by_chunk)]
     tensors = [_without_ceilings(_at_values(shape, fixed)) for shape in tensors]
     needed = {name for dims in (*products, *weights, *shapes) for dim in dims for name in dim.free_symbols}
     needed |= {name for condition in conditions for name in condition.symbols}
@@ -189,6 +194,9 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     if apart >= CLOSE:
         apart = min(apart, max(apart_in_turn(len(degree.sizes), constants, largest) for degree in degrees_in))
     apart += Fraction((fewest - 1) * max(read, default=0), largest)
+    chunked = any(entry.kind is OperationKind.SCAN and entry.chunk is not None for _, entry in entries)
+    if apart >= CLOSE and chunked and not by_chunk:
+        return plan(model, formulas, conditions, by_chunk=True)
     if apart >= 1:
         raise WitnessError(f"{model.target} has too many sizes: samples of up to {largest} cannot keep them different")
     degrees = {
@@ -290,7 +298,7 @@ def _groups(entries: Sequence[tuple[Expr, Entry]]) -> dict[Symbol, tuple[int, ..
     return dict(zip(sizes, GROUPS, strict=False))
 
 
-def _states(entry: Entry) -> list[tuple[Expr, ...]]:
+def _states(entry: Entry, by_chunk: bool) -> list[tuple[Expr, ...]]:
     """Return the shapes of intermediate tensors: of a scan, a state per token or chunk, and pairs of tokens."""
     if entry.kind is OperationKind.DELTA_RULE:  # pairs of tokens in each chunk, by row of the state, and the states
         _, k, v, *_ = entry.inputs
@@ -302,9 +310,9 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
     if entry.chunk is None:
         return [(*x.shape, write.width)]
     batch, heads, length, width = x.shape
-    every, states = (batch, heads), (Integer(2), ceiling(length / entry.chunk), width, write.width)
+    states = (Integer(2), ceiling(length / entry.chunk)) if by_chunk else (length,)
     pairs = [(length, entry.chunk), (entry.chunk, entry.chunk), (length, length)]
-    return [(*every, *shape) for shape in (states, *pairs)]
+    return [(batch, heads, *shape) for shape in ((*states, width, write.width), *pairs)]
 
 
 def _shorter(side: tuple[Side, ...], looped: Mapping[Symbol, tuple[int, ...]]) -> dict[Symbol, tuple[int, ...]]:
