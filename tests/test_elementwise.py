@@ -116,6 +116,7 @@ WRITTEN: dict[str, tuple[Function, Function]] = {
     "norm l2": (l2_norm, functional.normalize),
     "norm rms": RMS,
     "norm rms_late": RMS,
+    "norm rms_single": RMS,
     "norm rms_uncast": RMS,
     "norm gaussian_top_k": (
         gaussian_top_k,

@@ -52,7 +52,7 @@ def test_shared_layers_are_stored_once_and_run_repeatedly() -> None:
     assert layers.equals("8*B*S*E**2 + 4*B*S*E*H + 4*B*S**2*E")
     with pytest.raises(SymformerError, match="layers that share weights are not supported with pipeline stages"):
         albert.formula("params", pipeline="first")
-    with pytest.raises(SymformerError, match="transformers does not recompute layers that share weights"):
+    with pytest.raises(SymformerError, match="recompute=full is not supported for layers that share weights"):
         albert.formula("activations", recompute="full")
 
 

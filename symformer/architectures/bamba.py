@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sympy import Integer
+
 from ..components import ChunkedScan
 from ..language.sizes import Divides
-from ..language.symbols import A, A_ssm, D, D_rope, D_ssm, E, G, H, L_attn, L_ssm, V
-from .base_architecture import HEAD_WIDTH, Fields, IndexedLayers, Names, WitnessSpec, rotating, unknown, usual
+from ..language.symbols import A, A_ssm, D, D_ssm, E, G, H, L_attn, L_ssm, V
+from .base_architecture import HEAD_WIDTH, Fields, IndexedLayers, Names, WitnessSpec, usual
 from .bases.biased import BiasedThroughout
 from .bases.hybrid import HYBRID_MIXER, MixedHybrid
-from .bases.llama_like import PARTLY_ROTARY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +26,10 @@ class Bamba(MixedHybrid, BiasedThroughout):
 
     title = "Bamba"
     names = Names(norm="final_layernorm")
-    constraints = (*PARTLY_ROTARY, *ChunkedScan.constraints)
-    turned = D_rope
+    constraints = (Divides(G, A), Divides(Integer(4), D), *ChunkedScan.constraints)
+    turned = D / 2
     config = Fields(
-        usual({V: 128000, E: 4096, H: 14336, A: 32, G: 8, D: HEAD_WIDTH, D_rope: rotating(D, 0.5), **HYBRID_MIXER}),
+        usual({V: 128000, E: 4096, H: 14336, A: 32, G: 8, D: HEAD_WIDTH, **HYBRID_MIXER}),
         layers=IndexedLayers({"linear_attention": L_ssm, "full_attention": L_attn}, name="attn_layer_indices"),
         restated={"mamba_expand": A_ssm * D_ssm / E},
         fixed={"partial_rotary_factor": (0.5,)},  # the class replaces other values by this one
@@ -38,7 +39,5 @@ class Bamba(MixedHybrid, BiasedThroughout):
         "Bamba",
         arguments={"mamba_expand": A_ssm * D_ssm / E, "pad_token_id": None},
         conditions=(Divides(E, D_ssm),),
-        # the class rotates half of each head, whatever the number of rotary dimensions is
-        activation_refusal=unknown("rotary dimensions other than half of each head"),
     )
     variants = (*MixedHybrid.variants, {"mlp_bias": True})

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from ..components import RMSNorm, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import A, E, G, H, L, V
-from .base_architecture import Fields, WitnessSpec, unknown, usual
+from ..ledger.facts import REPEATED_ROTARY
+from .base_architecture import Fields, WitnessSpec, usual
 from .bases.biased import BiasedThroughout
 
 
@@ -23,7 +24,8 @@ class Helium(BiasedThroughout):
     title = "Helium"
     constraints = (Divides(2 * A, E), Divides(G, A))  # a head of width E/A rotates in pairs of elements
     head_width = turned = E / A
-    norm = RMSNorm(late=True)
+    tables = REPEATED_ROTARY
+    norm = RMSNorm(single=True)
     config = Fields(
         usual({V: 48000, E: 2560, H: 7040, L: 24, A: 20, G: 20}),
         restated={"head_dim": E / A},  # its output projection requires it
@@ -33,7 +35,6 @@ class Helium(BiasedThroughout):
     witness = WitnessSpec(
         "Helium",
         arguments={"pad_token_id": None},  # otherwise it must be a token
-        activation_refusal=unknown("its norms, which cast their scales,"),
     )
 
     @property

@@ -29,6 +29,8 @@ from ..language.symbols import (
     V,
     X,
 )  # fmt: skip
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base_architecture import (
     HEAD_WIDTH,
     NO_TABLE,
@@ -125,6 +127,9 @@ class Jamba(HubDecoder):
         if not self.experts:
             return FrozenDict({L: L_ssm + L_attn})
         return FrozenDict({L: L_ssm_d + L_attn + L_moe, L_ssm: L_ssm_d + L_moe, L_dense: L_ssm_d + L_attn})
+
+    def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
+        return (ops.index("positions", 1, tokens.shape[1]),)  # the class passes them to every layer
 
     @property
     def mixer(self) -> Component:

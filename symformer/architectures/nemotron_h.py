@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ..components import MLP, ChunkedScan, Component, LMHead, PreNormBlock, SelfAttention
+from ..components import MLP, ChunkedScan, Component, LMHead, PreNormBlock, RMSNorm, SelfAttention
 from ..language.sizes import Divides
 from ..language.symbols import (
     A,
@@ -24,6 +24,8 @@ from ..language.symbols import (
     N_state,
     V,
 )  # fmt: skip
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base_architecture import (
     NO_TABLE,
     Activation,
@@ -35,7 +37,6 @@ from .base_architecture import (
     SpelledLayers,
     WitnessSpec,
     option,
-    unknown,
     usual,
 )
 from .bases.decoder import Decoder, HubDecoder
@@ -59,6 +60,7 @@ class NemotronH(Decoder):
 
     title = "Nemotron-H"
     names = Names(table="embeddings", norm="norm_f")
+    norm = RMSNorm(single=True)
     constraints = (Divides(G, A), *ChunkedScan.constraints)
     config = Fields(
         usual({V: 131072, E: 4096, H: 21504, A: 32, G: 8, D: 128, **MIXER}, NAMES),
@@ -84,7 +86,6 @@ class NemotronH(Decoder):
     witness = WitnessSpec(
         "NemotronH",
         arguments={"pad_token_id": None},  # otherwise it must be a token
-        activation_refusal=unknown("its norms, which cast their scales,"),
     )
     variants = ({}, {"mixer_bias": True, "convolution_bias": False}, {"head": "none"})
 
@@ -115,6 +116,9 @@ class NemotronH(Decoder):
             Stack("attention_layers", L_attn, self.layer_of(attention)),
             Stack("mlp_layers", L_mlp, self.layer_of(mlp)),
         )
+
+    def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
+        return (ops.index("positions", 1, tokens.shape[1]),)  # the class passes them to every layer
 
     @property
     def lm_head(self) -> LMHead | None:

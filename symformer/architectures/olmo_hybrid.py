@@ -83,4 +83,5 @@ class OLMoHybrid(ResPostNorm, Biased):
         return (Stack("linear_layers", L_lin, self.linear_layer), Stack("attention_layers", L_attn, self.layer))
 
     def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
-        return super().context(ops, tokens) if self.rotary else ()
+        # The class passes the position indices to every layer.
+        return super().context(ops, tokens) if self.rotary else (ops.index("positions", 1, tokens.shape[1]),)

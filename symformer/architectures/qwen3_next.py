@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..components import GatedDeltaNet
 from ..language.symbols import A, D, D_rope, E, G, K, M, M_shared, V, X
-from .base_architecture import Field, Fields, WitnessSpec, rotating, usual
+from .base_architecture import Field, Fields, WitnessSpec, rotating, unknown, usual
 from .bases.linear_hybrid import DELTA_NET, SparseLinearHybrid, hybrid_layers
 
 EXPERTS = {X: Field(("num_experts",), 512), K: 10, M: 512, M_shared: 512}
@@ -28,7 +28,7 @@ class Qwen3Next(SparseLinearHybrid):
         usual({V: 151936, E: 2048, **EXPERTS, A: 16, G: 2, D: 256, D_rope: rotating(D, 0.25), **DELTA_NET}),
         layers=hybrid_layers(48),
     )
-    witness = WitnessSpec("Qwen3Next")
+    witness = WitnessSpec("Qwen3Next", activation_refusal=unknown("the gates that it copies in another order"))
 
     @property
     def mixer(self) -> GatedDeltaNet:

@@ -86,10 +86,7 @@ class Zamba2(LlamaLike):
             *("time_step_min", "time_step_max", "time_step_floor", "kv_channels", "num_query_groups"),
         ),
     )
-    # The heads of attention divide its width, which no certified count depends on.
-    witness = WitnessSpec(
-        "Zamba2", rename={".mamba_decoder": "", **ADAPTERS}, conditions=(Divides(E, D_ssm),), fixed={A: 6}
-    )
+    witness = WitnessSpec("Zamba2", rename={".mamba_decoder": "", **ADAPTERS}, conditions=(Divides(E, D_ssm),))
     variants = (
         {},
         {"attention_adapters": True, "rotary": True},
@@ -131,6 +128,7 @@ class Zamba2(LlamaLike):
 
     def forward(self, ops: Operations, tokens: Tensor) -> Tensor:
         embedded = self.embed(ops, tokens)
-        angles = (self.angles(ops, tokens),) if self.rotary else ()
-        x = run_stacks(ops, self.names.layers, self.stacks, embedded, ((embedded, *angles), ()))
+        # The class passes the position indices to every layer.
+        places = self.angles(ops, tokens) if self.rotary else ops.index("positions", 1, tokens.shape[1])
+        x = run_stacks(ops, self.names.layers, self.stacks, embedded, ((embedded, places), ()))
         return self.finish(ops, ops.call(self.names.norm, self.norm, x))

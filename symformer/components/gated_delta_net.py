@@ -80,7 +80,7 @@ class GatedDeltaNet(Component):
         stored = ops.parameter("", dt_bias=(A_v_lin,), A_log=(A_v_lin,))
         y = ops.delta_rule("delta_rule", q, k, ops.heads(v, A_v_lin, D_v_lin), step, strength, stored, CHUNK)
         y = ops.merge(ops.norm(self.norm_name, y, "rms", bias=False))
-        y = ops.multiply("gated", y, ops.activation("gate", gate, "silu", module=False))
+        y = ops.multiply("gated", y, ops.activation("gate", gate, "silu", module=False, float32=True))
         return ops.linear(self.output, y, x.width, bias=False)
 
     def _projected(self, ops: Operations, x: Tensor) -> tuple[Tensor, Tensor]:

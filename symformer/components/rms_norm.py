@@ -25,8 +25,9 @@ class RMSNorm(Component):
     offset: bool = False  # whether the stored parameter is the scale minus one, as in Gemma
     cast: bool = True  # whether the input is cast to single precision; in T5 only the root is computed so
     late: bool = False  # whether the scale is applied before the cast back from single precision, as in OLMo 2
+    single: bool = False  # the same, with a scale that is cast to single precision, too, as in Helium
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         plain = "rms_late" if self.late else "rms" if self.cast else "rms_uncast"
-        function = "rms_offset" if self.offset else plain
+        function = "rms_offset" if self.offset else "rms_single" if self.single else plain
         return ops.norm("", x, function, scale=self.scale, bias=False)

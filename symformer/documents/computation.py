@@ -107,7 +107,7 @@ _TABLES = {
 }  # the index into each table
 _NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
     **dict.fromkeys(("layer", "layer_cast", "layer_offset"), (True, "std")),
-    **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_offset"), (False, "rms")),
+    **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_single", "rms_offset"), (False, "rms")),
     "layer_groups": (True, "std"),
     "rms_groups": (False, "rms"),
     "channel": (True, "std"),

@@ -29,9 +29,11 @@ HALF_ROTARY = "rotary_half"  # a rotary table without the second half of each ro
 COMPLEX_ROTARY = "rotary_complex"  # a rotary table of complex numbers, one for each pair of elements
 REPEATED_ROTARY = "rotary_repeated"  # a rotary table that each layer copies, with every angle twice in a row
 REPEATED_SINGLE_ROTARY = "rotary_repeated_single"  # the same, in float32 for every dtype of the model
+SEQUENCE_ROTARY = "rotary_by_sequence"  # a rotary table for each sequence
 ROTARY = (
     "rotary",
     "rotary_single",
+    SEQUENCE_ROTARY,
     HALF_ROTARY,
     COMPLEX_ROTARY,
     REPEATED_ROTARY,

@@ -51,6 +51,7 @@ NORMS: Mapping[str, Count] = {
     "l2": Count(3, "square, sum, division by the root"),
     "rms": Count(3, "square, sum, division by the root"),
     "rms_late": Count(3, "square, sum, division by the root"),
+    "rms_single": Count(3, "square, sum, division by the root"),
     "rms_uncast": Count(3, "square, sum, division by the root"),
     "gaussian_top_k": Count(
         6,

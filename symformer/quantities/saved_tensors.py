@@ -29,6 +29,7 @@ from ..ledger.facts import (
     REPEATED_SINGLE_ROTARY,
     REST,
     ROTARY,
+    SEQUENCE_ROTARY,
     ZERO,
     Entry,
     Ledger,
@@ -40,6 +41,7 @@ from ..ledger.facts import (
 from ..ledger.layer_kinds import mixtures
 from ..ledger.placement import CHOICES, in_flight
 from .kernels import IMPLEMENTATIONS
+from .kernels.delta_rules import ordered_differently
 from .kernels.routed_experts import aligned, weight_size
 from .kernels.saves import LONG, SINGLE, SIZES, made
 from .kernels.scans import stored_output
@@ -67,6 +69,10 @@ class SavedTensors:
         default_factory=set
     )  # the output of repeated layers of which an earlier one is saved, too
     entered: set[int] = field(default_factory=set)  # repeated layers that save their input
+    # Inputs and the last output of layers of several kinds, whose producer depends on the order of the kinds, with the
+    # bytes of one. They are counted with the operation that reads them.
+    unordered: Mapping[int, Expr] = field(default_factory=dict)
+    read: set[int] = field(default_factory=set)  # of these, those that are counted already
 
     def storage(self, tensor: Tensor) -> Tensor:
         """Return the tensor that owns the memory: views and disabled dropout have none of their own."""
@@ -104,6 +110,8 @@ class SavedTensors:
         not: torch frees the graph of layers on which the output does not depend.
         """
         storage = self.storage(tensor)
+        if id(storage) in self.unordered:
+            raise _order_error(storage.name)
         maker = self.makers.get(id(storage))
         if maker is not None and maker.kind is OperationKind.SELECT and maker.function == EARLIER:
             self.earlier.add(id(self.storage(maker.inputs[0])))
@@ -195,8 +203,13 @@ def activation_terms(ledger: Ledger, conventions: Conventions) -> dict[int, tupl
     return merge_terms(ledger, _kept(ledger.apart, conventions))
 
 
-def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...]]:
-    """Return the saved bytes for a ledger with separated layer kinds."""
+def _kept(
+    ledger: Ledger, conventions: Conventions, unordered: Mapping[int, Expr] | None = None
+) -> dict[int, tuple[Term, ...]]:
+    """Return the saved bytes for a ledger with separated layer kinds.
+
+    If only some kinds save their input, ``unordered`` has these inputs.
+    """
     implementation = conventions["implementation"]
     if implementation != "megatron" and (shared := [name for name in CHOICES if name in conventions]):
         raise RuleError(
@@ -227,7 +240,7 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
             },
         }
     loops = {id(scope.loop[1]): scope for scope in ledger.root.walk() if scope.loop}
-    kept = SavedTensors(conventions, makers, loops)
+    kept = SavedTensors(conventions, makers, loops, unordered=unordered or {})
     again = _recomputed(ledger, makers, conventions["recompute"])
     inside = {id(entry) for region in again for entry in region}
     terms: dict[int, tuple[Term, ...]] = {}
@@ -251,6 +264,12 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
                     shape, size = angles.output.shape[1:], element_size(angles, conventions)
                     copies = (made(entry, name, shape, size) for name in ("cosines", "sines"))
                     terms[id(entry)] = (*terms[id(entry)], *copies)
+            elif isinstance(each, Tensor) and (size := kept.unordered.get(id(storage := kept.storage(each)))):
+                if (share, entry.used) != (ONE, ONE) or each is entry.output:
+                    raise _order_error(entry.path)
+                if id(storage) not in kept.read:
+                    kept.read.add(id(storage))
+                    terms[id(entry)] = (*terms[id(entry)], made(entry, "input of the layer", storage.shape, size))
             elif isinstance(each, Tensor):
                 if share not in (ZERO, ONE) and not kept.repeated(each):
                     share = Min(
@@ -266,7 +285,9 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
         for tensor in (tensor for entry in region for tensor in entry.inputs):
             if id(kept.storage(tensor)) not in within:
                 kept.keep(tensor)
-    _hold(ledger, kept)
+    if unordered is None and (found := _unordered(ledger, kept)):
+        return _kept(ledger, conventions, found)
+    _check_unordered(ledger, kept)
     for entry in makers.values():
         if (share := kept.share(entry)) != 0:
             each = element_size(entry, conventions)
@@ -277,6 +298,8 @@ def _kept(ledger: Ledger, conventions: Conventions) -> dict[int, tuple[Term, ...
                 shape = stored_output(entry)
             if entry.function == COMPLEX_ROTARY:  # one tensor, with 8 bytes for each pair of elements
                 shape = shape[1:]
+            if entry.function == SEQUENCE_ROTARY:
+                shape = (shape[0], B, *shape[1:])
             factors = (*shape, each, *((share,) if share != 1 else ()))
             terms[id(entry)] = (Term(f"{entry.path} (output)", factors), *terms.get(id(entry), ()))
     if implementation == "eager":
@@ -364,14 +387,50 @@ def _steps(scope: Scope) -> tuple[object, ...]:
     )
 
 
-def _hold(ledger: Ledger, kept: SavedTensors) -> None:
-    """Raise RuleError if the saved tensors depend on the order of the layer kinds."""
+def _order_error(name: str) -> RuleError:
+    return RuleError(
+        f"{name}: only some kinds of layers save their input, so the saved tensors depend on the order of the layers; "
+        "choose recompute=full"
+    )
+
+
+def _partly_saving(ledger: Ledger, kept: SavedTensors) -> Iterator[list[tuple[Tensor, Tensor, Tensor]]]:
+    """Yield the layers of several kinds in any order of which only some save their input.
+
+    Each kind has the input of the first such layer, the input of each and the output of each.
+    """
     for mixture, kinds in mixtures(ledger).items():
         if mixture.order != "kind by kind" and len({id(kind) in kept.entered for kind in kinds}) > 1:
-            raise RuleError(
-                f"{ledger.root.part.title} has layers of {len(kinds)} kinds, and only some of them save their input, "
-                "so the saved tensors depend on the order of the layers"
-            )
+            yield [kind.loop for kind in kinds if kind.loop]
+
+
+def _unordered(ledger: Ledger, kept: SavedTensors) -> dict[int, Expr]:
+    """Return the inputs and the last output of layers of several kinds of which only some save their input.
+
+    Every layer that saves its input saves one tensor, in any order of the kinds, if all of these tensors are equally
+    large and no other operation saves one of them.
+    """
+    found: dict[int, Expr] = {}
+    for loops in _partly_saving(ledger, kept):
+        tensors = [loops[0][0], *(output for _, _, output in loops)]
+        sizes = {element_size(kept.makers[id(kept.storage(each))], kept.conventions) for each in tensors}
+        if len(sizes) > 1:
+            raise _order_error(loops[0][0].name)
+        (size,) = sizes
+        found |= {id(inside): size for _, inside, _ in loops} | {id(kept.storage(loops[-1][2])): size}
+    return found
+
+
+def _check_unordered(ledger: Ledger, kept: SavedTensors) -> None:
+    """Raise RuleError if another operation saves the input of layers of which only some kinds save it."""
+    for kinds in mixtures(ledger).values():
+        loops = [kind.loop for kind in kinds if kind.loop]
+        if not any(id(inside) in kept.unordered for _, inside, _ in loops):
+            continue
+        for tensor in (loops[0][0], *(output for _, _, output in loops)):
+            storage = kept.storage(tensor)
+            if (maker := kept.makers.get(id(storage))) and kept.share(maker) != 0:
+                raise _order_error(storage.name)
 
 
 def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions) -> None:
@@ -396,7 +455,9 @@ def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> 
     """Return the recomputed regions: attention cores (scores to mix) or repeated layers."""
     if recompute == "full":
         if any(scope.distinct is not None for scope in ledger.root.walk()):
-            raise RuleError("recompute=full: transformers does not recompute layers that share weights")
+            raise RuleError(
+                "recompute=full is not supported for layers that share weights; choose recompute=none or selective"
+            )
         return [[entry for _, entry in Ledger(scope, None)] for scope in ledger.root.walk() if scope.loop]
     cores = []
     for _, entry in ledger if recompute == "selective" else ():
@@ -424,12 +485,6 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
                 f"{entry.path}: bidirectional attention with a window is not supported with "
                 f"recompute={conventions['recompute']}; choose recompute=none"
             )
-    by_token = [entry for _, entry in ledger if entry.kind is OperationKind.SCAN and entry.chunk is None]
-    if by_token and any(entry.kind is OperationKind.SCORES for _, entry in ledger):
-        raise RuleError(
-            f"{by_token[0].path}: the position indices that layers with and without a scan token by token save are not "
-            f"known with recompute={conventions['recompute']}; choose recompute=none"
-        )
     masked = [(count, entry) for count, entry in ledger if entry.kind is OperationKind.SCORES and entry.mask != "none"]
     masks = {(entry.mask, entry.window, entry.chunked): (count, entry) for count, entry in reversed(masked)}
     for count, entry in masks.values() if conventions["implementation"] == "eager" else ():
@@ -440,10 +495,15 @@ def _handed(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, T
     rotary = [entry for entry in rotary if entry.output.shape[1].has(S)]  # patches have no indices
     for entry in rotary[:1]:  # the tables of several layer kinds have the same positions
         yield entry, Term(f"{entry.path} (positions)", (entry.output.shape[1], LONG))
-    handed = {each.name for scope in ledger.root.walk() for each in scope.handed}
-    for _, entry in ledger:  # the lookup reads a new tensor: the indices plus an offset
-        if entry.kind is OperationKind.LOOKUP and entry.skipped != 0 and entry.inputs[0].name in handed:
-            yield entry, Term(f"{entry.path} (positions)", (*entry.inputs[0].shape, LONG))
+    handed = {each.name: each for scope in ledger.root.walk() for each in scope.handed}
+    for _, entry in ledger:
+        if entry.kind is OperationKind.LOOKUP and entry.inputs[0].name in handed:
+            index = handed.pop(entry.inputs[0].name)
+            if entry.skipped != 0:  # the lookup reads a new tensor: the indices plus an offset
+                yield entry, Term(f"{entry.path} (positions)", (*index.shape, LONG))
+    if "positions" in handed and not rotary:
+        count, entry = masked[0]
+        yield entry, Term(f"{entry.path} (positions)", (*handed["positions"].shape, LONG, 1 / count))
 
 
 def _loss(ledger: Ledger, conventions: Conventions) -> Iterator[tuple[Entry, Term]]:
@@ -535,6 +595,7 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
     for size in [S, *sorted(scanned, key=str)] if scanned else []:
         if isinstance(size, Symbol):
             found.append(Excludes((size,), "in that case torch saves views of the inputs of a scan instead of copies"))
+    found += ordered_differently(ledger, conventions)
     if any(entry.function == REST for _, entry in ledger if entry.kind is OperationKind.SELECT):
         viewed = "in that case torch saves a view of the features of the image instead of a copy"
         found += [Differs(Z, Z_patch, viewed), Excludes((B_vis,), viewed)]

@@ -132,8 +132,13 @@ def sides_of(formula: Formula) -> tuple[tuple[Side, ...], ...]:
     return tuple(_sides(_products(formula)))
 
 
-def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | AtMost, ...]) -> SamplingPlan:
-    """Return one plan for formulas with the same branches. The model runs, so its activations count too."""
+def plan(
+    model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | AtMost, ...], by_chunk: bool = False
+) -> SamplingPlan:
+    """Return one plan for formulas with the same branches. The model runs, so its activations count too.
+
+    The samples are small enough for a scan that stores a state for each token or, with ``by_chunk``, for each chunk.
+    """
     totals, fixed = model.component.totals, _fixed(model.component, formulas)
     moved = (each.moved(fixed) for each in conditions)
     conditions = tuple(each for each in moved if isinstance(each, Divides | AtMost))  # None: always satisfied
@@ -150,7 +155,7 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     tensors += [
         (*entry.output.shape, entry.inputs[0].width) for _, entry in entries if entry.kind is OperationKind.EXPERTS
     ]
-    tensors += [shape for _, entry in entries if entry.kind in CARRYING for shape in _states(entry)]
+    tensors += [shape for _, entry in entries if entry.kind in CARRYING for shape in _states(entry, by_chunk)]
     tensors = [_without_ceilings(_at_values(shape, fixed)) for shape in tensors]
     needed = {name for dims in (*products, *weights, *shapes) for dim in dims for name in dim.free_symbols}
     needed |= {name for condition in conditions for name in condition.symbols}
@@ -189,6 +194,9 @@ def plan(model: Model, formulas: Sequence[Formula], conditions: tuple[Divides | 
     if apart >= CLOSE:
         apart = min(apart, max(apart_in_turn(len(degree.sizes), constants, largest) for degree in degrees_in))
     apart += Fraction((fewest - 1) * max(read, default=0), largest)
+    chunked = any(entry.kind is OperationKind.SCAN and entry.chunk is not None for _, entry in entries)
+    if apart >= CLOSE and chunked and not by_chunk:
+        return plan(model, formulas, conditions, by_chunk=True)
     if apart >= 1:
         raise WitnessError(f"{model.target} has too many sizes: samples of up to {largest} cannot keep them different")
     degrees = {
@@ -290,8 +298,8 @@ def _groups(entries: Sequence[tuple[Expr, Entry]]) -> dict[Symbol, tuple[int, ..
     return dict(zip(sizes, GROUPS, strict=False))
 
 
-def _states(entry: Entry) -> list[tuple[Expr, ...]]:
-    """Return the shapes of intermediate tensors: of a scan, a state per token, and in chunks the pairs of tokens."""
+def _states(entry: Entry, by_chunk: bool) -> list[tuple[Expr, ...]]:
+    """Return the shapes of intermediate tensors: of a scan, a state per token or chunk, and pairs of tokens."""
     if entry.kind is OperationKind.DELTA_RULE:  # pairs of tokens in each chunk, by row of the state, and the states
         _, k, v, *_ = entry.inputs
         batch, heads, length, width = v.shape
@@ -299,12 +307,12 @@ def _states(entry: Entry) -> list[tuple[Expr, ...]]:
     if entry.kind is OperationKind.RECURRENCE:
         return [entry.inputs[0].shape]
     x, _, write, _ = entry.inputs
-    states = [(*x.shape, write.width)]
-    if entry.chunk is not None:
-        batch, heads, length, _ = x.shape
-        every = (batch, heads)
-        states += [(*every, length, entry.chunk), (*every, entry.chunk, entry.chunk), (*every, length, length)]
-    return states
+    if entry.chunk is None:
+        return [(*x.shape, write.width)]
+    batch, heads, length, width = x.shape
+    states = (Integer(2), ceiling(length / entry.chunk)) if by_chunk else (length,)
+    pairs = [(length, entry.chunk), (entry.chunk, entry.chunk), (length, length)]
+    return [(batch, heads, *shape) for shape in ((*states, width, write.width), *pairs)]
 
 
 def _shorter(side: tuple[Side, ...], looped: Mapping[Symbol, tuple[int, ...]]) -> dict[Symbol, tuple[int, ...]]:
@@ -353,6 +361,7 @@ def _separate(formula: Formula, depths: set[Symbol], ways: set[Symbol]) -> None:
 def _unrounded(expr: Expr, sizes: Collection[Symbol] = ()) -> Expr:
     """Return an expression at sizes where its ceilings round nothing, and at lengths that groups of tokens divide."""
     expr = expr.xreplace({each: each.args[0] for each in expr.atoms(ceiling)})
+    expr = expr.xreplace(dict.fromkeys(expr.atoms(Max), Integer(0)))  # as in _products
     wholes = {each: _whole(each) for each in expr.atoms(floor) if _counts_groups(each)}
     groups = {size for each in wholes.values() for size in fraction(each)[1].free_symbols} & {*sizes}
     if not groups:
@@ -492,5 +501,7 @@ class _Degrees:
         if shape not in self._found:
             drawn = expand(Mul(*shape).xreplace(self.sizes))
             variables = drawn.free_symbols & self._drawn
+            if not drawn.is_polynomial(*variables):  # chunks that do not divide the tokens: at most as many as tokens
+                drawn = expand(fraction(cancel(drawn))[0])
             self._found[shape] = _degree(drawn, variables)
         return self._found[shape]

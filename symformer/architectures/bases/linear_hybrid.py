@@ -10,6 +10,7 @@ from ...configs.field_mapping import Fields
 from ...configs.linear_hybrid_layers import LinearHybridLayers
 from ...language.sizes import AtMost, Divides
 from ...language.symbols import A_k_lin, A_v_lin, D_k_lin, D_rope, D_v_lin, K, K_conv, L_attn, L_lin, M_shared, X
+from ...ledger.facts import SEQUENCE_ROTARY
 from .biased import Biased
 from .llama_like import PARTLY_ROTARY
 from .sparse import SparseThroughout
@@ -78,6 +79,7 @@ class SparseLinearHybrid(LinearHybrid, SparseThroughout):
     """The same with experts and a shared expert in every layer, as in Qwen3-Next."""
 
     constraints = (*LinearHybrid.constraints, AtMost(K, X))
+    router_code = "softmax, divided, cast"
 
     @property
     def mlp(self) -> Component:
@@ -89,6 +91,7 @@ class SparseLinearHybrid(LinearHybrid, SparseThroughout):
 class TextHybrid(LinearHybrid):
     """The language model of a multimodal model, as in Qwen3.5. Text has the same position in all sections of a head."""
 
+    tables = SEQUENCE_ROTARY
     config = Fields(
         rope_takes=("mrope_section", "mrope_interleaved"),
         fixed={"attn_output_gate": (True,), "output_gate_type": ("swish",), "mlp_only_layers": ([], None)},

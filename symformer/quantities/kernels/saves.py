@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sympy import Expr, Integer
+from sympy import Expr, Integer, Max
 
 from ...formulas.account import Term
 from ...language.symbols import W
@@ -13,6 +13,7 @@ from ...ledger.facts import ONE, Entry, Tensor
 from ..quantity import Conventions
 
 LONG = Integer(8)  # bytes of an index
+MINUS = Integer(-1)  # the sign of what a view does not save
 SINGLE = Integer(4)  # bytes of a float32
 SIZES: dict[str, Expr] = {"fp32": SINGLE, "bf16": Integer(2), "fp16": Integer(2), "symbolic": W}  # per element
 
@@ -84,3 +85,8 @@ def dropout(entry: Entry, conventions: Conventions) -> Saves:
 
 def made(entry: Entry, what: str, shape: tuple[Expr, ...], size: Expr) -> Term:
     return Term(f"{entry.path} ({what})", (*shape, size))
+
+
+def is_one(number: Expr) -> Expr:
+    """Return 1 if a number is 1, and 0 if it is larger."""
+    return Max(0, 2 - number)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from sympy import Expr, Integer, Max, ceiling
+from sympy import Expr, ceiling
 
 from ...language.errors import RuleError
 from ...language.shape_lines import Shape
 from ...ledger.facts import ONE, Entry, Tensor
 from ..quantity import Conventions
-from .saves import SINGLE, SIZES, Saves, made, single
-
-MINUS = Integer(-1)  # a view saves nothing of its own
+from .saves import MINUS, SINGLE, SIZES, Saves, is_one, made, single
 
 
 def stored_output(entry: Entry) -> Shape:
@@ -42,7 +40,7 @@ def by_token(entry: Entry, conventions: Conventions) -> Saves:
         ("exp(A_log)", (channels, state), SINGLE),
         ("-exp(A_log)", (channels, state), SINGLE),
         ("x by token", step.shape, model),
-        ("x by token, a view", (MINUS, *step.shape, _one(batch)), model),
+        ("x by token, a view", (MINUS, *step.shape, is_one(batch)), model),
         ("input of softplus", step.shape, model),
         ("steps", step.shape, model),
         ("decay", every, SINGLE),
@@ -73,7 +71,7 @@ def by_chunk(entry: Entry, conventions: Conventions) -> Saves:
     batch, heads, _, width = x.shape
     size, chunks, state = _size(entry), _chunks(entry), write.width
     every, both = (batch, heads, chunks), (chunks + 1, chunks + 1)
-    viewed = (MINUS, _one(batch * chunks))
+    viewed = (MINUS, is_one(batch * chunks))
     values, projections = (*every, size, width), (*every, size, state)
     model = SIZES[conventions["dtype"]]
     found: list[tuple[str, Shape, Expr]] = [
@@ -96,14 +94,14 @@ def by_chunk(entry: Entry, conventions: Conventions) -> Saves:
         ("padded write, a view", (*projections, *viewed), SINGLE),
         ("decayed write", projections, SINGLE),
         ("steps times x for the states", values, SINGLE),
-        ("steps times x for the states, a view", (MINUS, *values, _one(chunks)), SINGLE),
+        ("steps times x for the states, a view", (MINUS, *values, is_one(chunks)), SINGLE),
         ("mask of chunks", both, ONE),
         ("their diagonal mask", both, ONE),
         ("decay of chunks", (batch, heads, *both), SINGLE),
         ("states", (batch, heads, chunks + 1, width, state), SINGLE),
         ("decay from the start", (*every, size), SINGLE),
         ("states before chunks", (*every, width, state), SINGLE),
-        ("state after a single chunk", (*every, width, state, _one(chunks)), SINGLE),
+        ("state after a single chunk", (*every, width, state, is_one(chunks)), SINGLE),
         ("read for the states", projections, SINGLE),
         ("read for the states, a view", (*projections, *viewed), SINGLE),
         ("output of the states", values, SINGLE),
@@ -112,11 +110,6 @@ def by_chunk(entry: Entry, conventions: Conventions) -> Saves:
         found += [("x in float32", x.shape, SINGLE), ("steps in float32", step.shape, SINGLE)]
     makes = tuple(made(entry, name, shape, each) for name, shape, each in found)
     return Saves((x,) if single(conventions) else (), True, makes)
-
-
-def _one(number: Expr) -> Expr:
-    """Return 1 if a number is 1, and 0 if it is larger."""
-    return Max(0, 2 - number)
 
 
 def _size(entry: Entry) -> Expr:

@@ -15,9 +15,12 @@ from ...ledger.facts import (
     OperationKind,
 )
 from ..quantity import Conventions, refuse, refuse_observed, refuse_others, rows
+from .delta_rules import delta_rule
 from .routed_experts import combine, experts, route
 from .saves import LONG, SINGLE, SIZES, Saver, Saves, dropout, linear, lookup, made, none, single
 from .scans import scan
+
+RMS_NORMS = ("rms", "rms_uncast", "rms_late", "rms_single", "rms_offset", "rms_groups")
 
 
 def convolution(entry: Entry, conventions: Conventions) -> Saves:
@@ -31,13 +34,13 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
     LayerNorm: torch's kernel saves mean and 1/σ, on the CPU in the dtype of the input. RMSNorm, in Python: the input in
     float32, 1/σ in float32, and the normalized input; also the input itself if it is the one that is divided. If the
     scale is applied before the cast back, the normalized input is float32. If the stored parameter is the scale minus
-    one, the scale is a float32 tensor of its own.
+    one, or is cast, the scale is a float32 tensor of its own.
     """
     if entry.function == "l2":
         one = (*entry.output.shape[:-1], ONE)
         names = ("sum of squares", "root")
         return Saves(entry.inputs, makes=tuple(made(entry, name, one, SIZES[conventions["dtype"]]) for name in names))
-    if entry.function not in ("layer", "layer_cast", "rms", "rms_uncast", "rms_late", "rms_offset", "rms_groups"):
+    if entry.function not in RMS_NORMS and entry.function not in ("layer", "layer_cast"):
         raise RuleError(f"{entry.path}: activation memory of the norm {entry.function!r} is not supported")
     size, one = SIZES[conventions["dtype"]], (*entry.output.shape[:-1], entry.groups)
     if entry.function == "layer":
@@ -46,12 +49,14 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
     if entry.function == "layer_cast":
         makes = (made(entry, "mean", one, SINGLE), made(entry, "1/σ", one, SINGLE))
     else:
-        size = SINGLE if entry.function in ("rms_late", "rms_offset", "rms_groups") or entry.float32 else size
+        size = SINGLE if entry.function not in ("rms", "rms_uncast") or entry.float32 else size
         makes = (made(entry, "1/σ", one, SINGLE),)
         if (entry.weights or entry.shared) and not entry.frozen:  # for the gradient of the scale
             makes += (made(entry, "normalised", entry.output.shape, size),)
         if entry.function == "rms_offset":
             makes += tuple(made(entry, "scale", weight.shape, SINGLE) for weight in entry.weights)
+        if entry.function == "rms_single" and not single(conventions):
+            makes += tuple(made(entry, "scale in float32", weight.shape, SINGLE) for weight in entry.weights)
     if single(conventions) or entry.function == "rms_groups":  # whose input is float32
         return Saves(entry.inputs, makes=makes)
     reads = entry.inputs if entry.function == "rms_uncast" else ()
@@ -165,9 +170,7 @@ COMMON: dict[OperationKind, Saver] = refuse_others(
         OperationKind.COMPRESS: refuse("activation memory of compressed tokens is not supported"),
         OperationKind.JOIN: join,
         OperationKind.SCAN: scan,
-        OperationKind.DELTA_RULE: refuse(
-            "activation memory of a delta rule, which transformers runs chunk by chunk, is not supported"
-        ),
+        OperationKind.DELTA_RULE: delta_rule,
         OperationKind.RECURRENCE: refuse(
             "activation memory of a recurrence, which transformers runs token by token, is not supported"
         ),
