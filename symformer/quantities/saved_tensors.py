@@ -554,7 +554,7 @@ def check_implemented(part: Countable, implementation: str, besides: str = "") -
     implementation : str
         The chosen implementation.
     besides : str
-        Further alternatives to name in the error message.
+        Further alternatives to implementation=megatron, to name in the error message.
 
     """
     if implementation not in ("eager", "sdpa"):
@@ -562,19 +562,28 @@ def check_implemented(part: Countable, implementation: str, besides: str = "") -
     if part.library != "transformers":
         raise RuleError(
             f"implementation={implementation} counts the tensors that transformers saves, but transformers does not "
-            f"have this model; choose implementation=megatron{besides}"
+            f"have this model; {_instead(part, besides)}"
         )
     if part.activation_refusal:
         raise RuleError(
             f"implementation={implementation} counts the tensors that transformers saves, but "
-            f"{part.activation_refusal}; "
-            f"choose implementation=megatron{besides}"
+            f"{part.activation_refusal}; {_instead(part, besides)}"
         )
     if implementation == "sdpa" and not part.accepts_sdpa:
         raise RuleError(
             "implementation=sdpa: the class of transformers does not accept torch's fused attention; choose "
             "implementation=eager"
         )
+
+
+def _instead(part: Countable, besides: str) -> str:
+    """Return what to do about a model whose saved tensors in transformers are not known."""
+    conventions = {"implementation": "megatron", "dtype": "fp16", "dropout": "on", "recompute": "none"}
+    try:
+        activation_terms(part.ledger, conventions)
+    except RuleError:
+        return "to exclude activations, choose train-memory with implementation=none"
+    return f"choose implementation=megatron{besides}"
 
 
 def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Condition, ...]:
