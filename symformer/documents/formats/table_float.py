@@ -1,0 +1,188 @@
+r"""A table as a LaTeX float for a paper: booktabs, in a column or across the page, and never scaled.
+
+Widths are in em of the type in use. They are estimates from above for the usual text fonts (Times, Computer Modern,
+Libertine), and the room is that of the narrowest of the pages of the ACM, IEEE, NeurIPS and ACL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...output.blocks import Cited, Code, Line, Math, Piece, Ref, Strong, Table, plain
+from .base_language import printable
+from .page_layout import breadth
+from .tex import Latex
+
+GAP = 0.9  # between two columns: twice \tabcolsep
+MOST_ROWS = 40  # of one float
+NOTE = r"\footnotesize"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a table fits: the environment and the type, with its room in em."""
+
+    environment: str
+    type: str
+    room: float
+
+
+# ACL: a column of 219 pt, with a \small of 10 pt and a \footnotesize of 9 pt. NeurIPS: a page of 397 pt, with 9 pt for
+# both and a \scriptsize of 7 pt.
+PLACES = (
+    Place("table", r"\small", 21.9),
+    Place("table", r"\footnotesize", 24.3),
+    Place("table*", r"\small", 44.0),
+    Place("table*", r"\fontsize{8}{9.5}\selectfont", 49.5),
+    Place("table*", r"\scriptsize", 56.5),
+)
+_NARROW, _WIDE = ".,:;'!|iljtfr()[]-", "mwMW—@%"
+
+
+class TableFloat(Latex):
+    """A float with a table, its caption and its notes."""
+
+    def floats(self, table: Table, notes: Sequence[Line], name: str) -> str:
+        """Return the table as one float, or as several if it has many rows; the notes are in the last one."""
+        rows = [table.rows[start : start + MOST_ROWS] for start in range(0, len(table.rows), MOST_ROWS)]
+        pieces = [replace(table, rows=each) for each in rows]
+        place, panels = arranged(table)
+        made = []
+        for number, piece in enumerate(pieces):
+            last = number == len(pieces) - 1
+            caption = [*table.caption, " (continued)"] if number else table.caption
+            mark = f"{name}-{number + 1}" if number else name
+            made.append(self._float(piece, panels, place, caption, notes if last else (), mark))
+        return "\n\n".join(made)
+
+    def _float(
+        self,
+        table: Table,
+        panels: Sequence[Sequence[int]],
+        place: Place,
+        caption: Line,
+        notes: Sequence[Line],
+        name: str,
+    ) -> str:
+        lines = [rf"\begin{{{place.environment}}}[t]", r"\centering", rf"\caption{{{self.line(caption)}}}"]
+        lines += [rf"\label{{tab:{name}}}", rf"{place.type}\setlength{{\tabcolsep}}{{{GAP / 2:g}em}}%"]
+        for number, panel in enumerate(panels):
+            lines += [r"\par\medskip"] if number else []
+            lines += self._panel(table, panel)
+        if notes:
+            said = "\n".join(self.line(note) for note in notes)
+            lines.append(f"\\par\\smallskip\n{{{NOTE}\\raggedright\n{said}\\par}}")
+        return "\n".join([*lines, rf"\end{{{place.environment}}}"])
+
+    def _panel(self, table: Table, columns: Sequence[int]) -> list[str]:
+        align = "".join(table.align[place] for place in columns).replace("w", "l")
+        head = [self._head(table.head[place], table.align[place], _body(table, place)) for place in columns]
+        rows = [" & ".join(self._cell(row[place]) for place in columns) + r" \\" for row in table.rows]
+        return [
+            rf"\begin{{tabular}}{{@{{}}{align}@{{}}}}",
+            r"\toprule",
+            " & ".join(head) + r" \\",
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+
+    def _cell(self, cell: Line) -> str:
+        """Return a cell, in which a name is not broken."""
+        signs = {**self._SPECIAL, **self._STRAIGHT}
+        return "".join(
+            rf"\texttt{{{self._spelt(printable(piece.text), signs)}}}" if isinstance(piece, Code) else self.piece(piece)
+            for piece in cell
+        )
+
+    def _head(self, cell: Line, align: str, room: float) -> str:
+        """Return the head of a column, broken into lines that are no wider than its cells where possible."""
+        lines = head_lines(cell, room)
+        if len(lines) == 1:
+            return self.line(cell)
+        side = align.replace("w", "l")
+        return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}" + r"\\".join(map(self.line, lines)) + r"\end{tabular}"
+
+
+def arranged(table: Table) -> tuple[Place, list[list[int]]]:
+    """Return the largest type in which a table fits, and its columns in panels: one, unless no type is small enough."""
+    widths = column_widths(table)
+    for place in PLACES:
+        if _total(widths) <= place.room:
+            return place, [list(range(len(widths)))]
+    place = PLACES[2]
+    panels = [[0]]
+    for column in range(1, len(widths)):
+        if len(panels[-1]) > 1 and _total([widths[each] for each in (*panels[-1], column)]) > place.room:
+            panels.append([0])
+        panels[-1].append(column)
+    return place, panels
+
+
+def column_widths(table: Table) -> list[float]:
+    """Return the width of each column, with its head broken into lines."""
+    found = []
+    for place, head in enumerate(table.head):
+        body = _body(table, place)
+        found.append(max([body, *(line_width(line) for line in head_lines(head, body))]))
+    return found
+
+
+def _total(widths: Sequence[float]) -> float:
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
+def _body(table: Table, column: int) -> float:
+    return max((line_width(row[column]) for row in table.rows), default=0.0)
+
+
+def head_lines(cell: Line, room: float) -> list[Line]:
+    """Return the words of a head in as few lines as fit the room, or in the room of the longest word."""
+    if len(cell) != 1 or not isinstance(cell[0], str) or line_width(cell) <= room:
+        return [cell]
+    words = cell[0].split()
+    room = max(room, *(line_width([word]) for word in words))
+    lines = [words[0]]
+    for word in words[1:]:
+        longer = f"{lines[-1]} {word}"
+        if line_width([longer]) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return [[line] for line in lines]
+
+
+def line_width(line: Line) -> float:
+    """Return an upper estimate of the width of a line in em."""
+    return sum(map(_width, line))
+
+
+def _width(piece: Piece) -> float:
+    match piece:
+        case str() | Strong():
+            return sum(map(_character, piece if isinstance(piece, str) else piece.text))
+        case Code(text):
+            return 0.54 * len(text)
+        case Math(shown):
+            return 0.75 * breadth(shown)
+        case Cited() | Ref():
+            return 2.0
+    raise TypeError(f"not a piece of a line: {piece!r}")
+
+
+def _character(each: str) -> float:
+    if each in _WIDE:
+        return 1.0 if each == "—" else 0.9
+    if each in _NARROW:
+        return 0.39
+    return 0.78 if each.isupper() else 0.34 if each == " " else 0.56 if each.isalpha() else 0.52
+
+
+def float_of(table: Table, notes: Sequence[Line], comments: Sequence[Line] = (), name: str = "models") -> str:
+    """Return a table as LaTeX to include in a paper, with notes below it and comments above."""
+    spelt = TableFloat()
+    about = [f"For \\input into a paper with \\usepackage{{booktabs}}. The label is tab:{name}.", *map(plain, comments)]
+    above = "\n".join(f"% {printable(line)}" for line in about)
+    return spelt.completed(f"{above}\n{spelt.floats(table, notes, name)}\n")
