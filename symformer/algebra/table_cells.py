@@ -9,7 +9,7 @@ from fractions import Fraction
 from sympy import Expr, Rational, Symbol
 
 from ..formulas.formula import Formula
-from ..language.errors import RuleError, SizeError, WitnessError
+from ..language.errors import UNSUPPORTED, SizeError
 from ..language.frozen import Immutable
 from ..language.sizes import Numbers, substitute
 from ..language.symbols import letter, print_order
@@ -55,7 +55,7 @@ class TableCell(Immutable):
             if missing := [size for size in used if size not in numbers]:
                 raise SizeError(f"no value for {', '.join(map(str, missing))}")
             value = _divided(formula, amount, numbers) if per_token and amount is not None else formula.value(numbers)
-        except (RuleError, SizeError, WitnessError) as error:
+        except (SizeError, *UNSUPPORTED) as error:
             return cls(formula, reason=str(error))
         return cls(formula, amount, value, {size: numbers[size] for size in used if letter(size).run})
 

@@ -15,7 +15,7 @@ from ..algebra.table_cells import TableCell
 from ..algebra.token_costs import tokens_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, RuleError, SizeError, joined
+from ..language.errors import UNSUPPORTED, OptionError, SizeError, joined
 from ..language.notation.significant import OF_COSTS, OF_PARAMETERS, significant
 from ..language.notation.text import code, exact_text, json_number
 from ..language.sizes import Numbers
@@ -559,7 +559,7 @@ def _accepted(model: Model, asked: Sequence[str], conventions: Mapping[str, str]
     found: set[str] = set()
     for name in asked:
         known = find_quantity(name).choices
-        with suppress(RuleError):
+        with suppress(*UNSUPPORTED):
             formula = model.formula(name, **{key: value for key, value in conventions.items() if key in known})
             found |= {str(size) for size in formula.accepted_sizes | formula.defining_sizes}
     return found

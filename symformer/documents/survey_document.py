@@ -14,7 +14,7 @@ from ..algebra.compared_model import ComparedModel
 from ..algebra.token_costs import tokens_of
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
-from ..language.errors import RuleError, SymformerError, joined
+from ..language.errors import UNSUPPORTED, SymformerError, joined
 from ..language.notation.display_tree import Label
 from ..language.symbols import C, S
 from ..models.model import Model
@@ -69,7 +69,7 @@ def _at(
     taken: set[Symbol] = set()
     for name in quantities:
         known = find_quantity(name).choices
-        with suppress(RuleError):
+        with suppress(*UNSUPPORTED):
             formula = model.formula(name, **{key: value for key, value in conventions.items() if key in known})
             taken |= formula.dependencies | formula.defining_sizes
     return model.set({size: length for size in free if size in taken})

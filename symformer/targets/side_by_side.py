@@ -8,7 +8,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, RuleError, SizeError, UnknownNameError, alternatives, joined, naming, quoted
+from ..language.errors import (
+    UNSUPPORTED,
+    OptionError,
+    SizeError,
+    UnknownNameError,
+    alternatives,
+    joined,
+    naming,
+    quoted,
+)
 from ..language.sizes import Relations, assignments
 from ..language.symbols import FORMER, SYMBOLS, NamedSizes
 from ..language.target import TargetKind, parse
@@ -163,7 +172,7 @@ class SideBySideTargets:
         found: set[object] = set()
         for name in self._counted:
             known = find_quantity(name).choices
-            with naming(model.target), suppress(*[RuleError] * self.skip_refused):
+            with naming(model.target), suppress(*(UNSUPPORTED if self.skip_refused else ())):
                 formula = model.formula(name, **{key: each for key, each in conventions.items() if key in known})
                 found |= formula.accepted_sizes | formula.defining_sizes
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import floor, log2, log10
 
 from ...language.notation.significant import significant
@@ -132,7 +133,7 @@ def _dashed(points: Sequence[Point], pattern: Sequence[float]) -> list[list[Poin
     """
     found: list[list[Point]] = [[points[0]]]
     index, left, pen = 0, pattern[0], True
-    for start, end in zip(points, points[1:], strict=False):
+    for start, end in pairwise(points):
         length = ((end[0] - start[0]) ** 2 + (end[1] - start[1]) ** 2) ** 0.5
         done = 0.0
         while length - done > 1e-9:

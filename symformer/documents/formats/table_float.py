@@ -7,7 +7,7 @@ Libertine), and the room is that of the narrowest of the pages of the ACM, IEEE,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ...output.blocks import Cited, Code, Line, Math, Piece, Ref, Strong, Table, plain
 from .base_language import printable
@@ -15,7 +15,9 @@ from .page_layout import breadth
 from .tex import Latex
 
 GAP = 0.9  # between two columns: twice \tabcolsep
-MOST_ROWS = 40  # of one float
+MOST_ROWS = 36  # of a panel
+TALL = 46  # lines of a float, less than those of a page
+HEAD = 3  # lines that the space around a panel and its caption take
 NOTE = r"\footnotesize"
 
 
@@ -40,39 +42,53 @@ PLACES = (
 _NARROW, _WIDE = ".,:;'!|iljtfr()[]-", "mwMW—@%"
 
 
+@dataclass
+class _Float:
+    """The parts of one float, and their height in lines."""
+
+    panels: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    lines: int = 0
+
+
 class TableFloat(Latex):
     """A float with a table, its caption and its notes."""
 
     def floats(self, table: Table, notes: Sequence[Line], name: str) -> str:
-        """Return the table as one float, or as several if it has many rows; the notes are in the last one."""
-        rows = [table.rows[start : start + MOST_ROWS] for start in range(0, len(table.rows), MOST_ROWS)]
-        pieces = [replace(table, rows=each) for each in rows]
+        """Return the table as one float, or as several if it is too tall for a page; the notes are the last part."""
         place, panels = arranged(table)
-        made = []
-        for number, piece in enumerate(pieces):
-            last = number == len(pieces) - 1
-            caption = [*table.caption, " (continued)"] if number else table.caption
-            mark = f"{name}-{number + 1}" if number else name
-            made.append(self._float(piece, panels, place, caption, notes if last else (), mark))
-        return "\n\n".join(made)
+        pieces = [
+            (self._panel(replace(table, rows=table.rows[start : start + MOST_ROWS]), panel), HEAD)
+            for start in range(0, max(len(table.rows), 1), MOST_ROWS)
+            for panel in panels
+        ]
+        parts = [("\n".join(lines), len(lines) + above) for lines, above in pieces]
+        room = place.room if place.environment == "table" else PLACES[2].room
+        said = [(self.line(note), max(1, round(line_width(note) / room + 0.5))) for note in notes]
+        made: list[_Float] = [_Float()]
+        for part, lines in parts:
+            if made[-1].panels and made[-1].lines + lines > TALL:
+                made.append(_Float())
+            made[-1].panels.append(part)
+            made[-1].lines += lines
+        for note, lines in said:
+            if made[-1].lines + lines > TALL:
+                made.append(_Float())
+            made[-1].notes.append(note)
+            made[-1].lines += lines
+        return "\n\n".join(self._float(each, number, place, table.caption, name) for number, each in enumerate(made))
 
-    def _float(
-        self,
-        table: Table,
-        panels: Sequence[Sequence[int]],
-        place: Place,
-        caption: Line,
-        notes: Sequence[Line],
-        name: str,
-    ) -> str:
-        lines = [rf"\begin{{{place.environment}}}[t]", r"\centering", rf"\caption{{{self.line(caption)}}}"]
-        lines += [rf"\label{{tab:{name}}}", rf"{place.type}\setlength{{\tabcolsep}}{{{GAP / 2:g}em}}%"]
-        for number, panel in enumerate(panels):
-            lines += [r"\par\medskip"] if number else []
-            lines += self._panel(table, panel)
-        if notes:
-            said = "\n".join(self.line(note) for note in notes)
-            lines.append(f"\\par\\smallskip\n{{{NOTE}\\raggedright\n{said}\\par}}")
+    def _float(self, made: _Float, number: int, place: Place, caption: Line, name: str) -> str:
+        said = [*caption, " (continued)"] if number else caption
+        mark = f"{name}-{number + 1}" if number else name
+        lines = [rf"\begin{{{place.environment}}}[t]", r"\centering", rf"\caption{{{self.line(said)}}}"]
+        lines += [rf"\label{{tab:{mark}}}"]
+        if made.panels:
+            lines += [rf"{place.type}\setlength{{\tabcolsep}}{{{GAP / 2:g}em}}%"]
+            lines += ["\n\\par\\medskip\n".join(made.panels)]
+        if made.notes:
+            notes = "\n".join(made.notes)
+            lines.append(f"\\par\\smallskip\n{{{NOTE}\\raggedright\n{notes}\\par}}")
         return "\n".join([*lines, rf"\end{{{place.environment}}}"])
 
     def _panel(self, table: Table, columns: Sequence[int]) -> list[str]:
