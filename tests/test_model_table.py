@@ -221,6 +221,34 @@ def test_a_page_numbers_its_table() -> None:
     assert document.title == "Parameters of 2 models"
 
 
+# Audits of papers that include a table
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_an_audit_checks_the_values_of_a_float(exact: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    models = [sf.model(name) for name in (*FOUR, "vit-base-patch16-224")]
+    models.append(sf.model("gpt2", tied=False).set({"L": 13}))
+    found = sf.table(models, ["params", "flops", "kv-cache"], sizes={"S": 900, "B": 3, "C": 901}, exact=exact,
+                     attention="causal", dtype="fp8")  # fmt: skip
+    Path("table.tex").write_text(found.latex())
+    Path("paper.tex").write_text(r"\documentclass{article}\begin{document}\input{table}\end{document}")
+    assert r"\symformer[tied=false,L=13]{gpt2.params}" in found.latex()
+    assert r"\symformer[attention=causal,B=3,S=900]{llama-3-8b.flops}" in found.latex()
+    # three values of each model except the images' KV cache
+    assert run("audit", "paper.tex").stdout == "17 checked in 2 files, all correct\n"
+    right, wrong = ("124{,}439{,}808", "124{,}439{,}809") if exact else ("124M", "125M")
+    Path("table.tex").write_text(found.latex().replace(right, wrong))
+    result = run("audit", "paper.tex")
+    assert result.exit_code == 1
+    assert f"gpt2.params is {wrong}; expected 124,439,808" in result.stdout
+
+
+def test_costs_per_token_have_no_marks() -> None:
+    latex = sf.table(["gpt2"], ["params", "kv-cache"], per="token").latex()
+    assert r"\symformer{gpt2.params}{124M} & 36.86 kB \\" in latex
+
+
 # Refusals
 
 

@@ -32,11 +32,12 @@ from ..quantities import quantity as find_quantity
 from ..quantities.quantity import BY_LAYOUT, Convention, Quantity
 from ..quantities.spellings import spelled
 from ..targets.resolution import model as find_model
-from ..views.formula_facts import subject_of
+from ..views.formula_facts import changed_conventions, subject_of
 from .sentences import sentence
 
 NO_VALUE, NO_SIZE = "—", "–"
 EVERY = "every"  # the sizes that several models have
+_MARKED = re.compile(r"[A-Za-z0-9.,=:/-]+")  # an id and options without signs that LaTeX would need escaped
 PLAIN = ("params",)  # quantities that need no definition in a table
 
 
@@ -159,10 +160,21 @@ class ModelTable(Answer):
         """Return the table in LaTeX: a float that needs the package booktabs.
 
         A table that is wider than a column is a ``table*``. It fits the pages of the ACM, IEEE, NeurIPS and ACL.
+        `symformer audit` checks its values, except those per token.
         """
         from .formats.table_float import float_of
 
-        return float_of(self.as_table(), self.notes(brief=True), self.notes())
+        return float_of(self.as_table(), self.notes(brief=True), self.notes(), self.marks())
+
+    def marks(self) -> dict[tuple[int, int], str]:
+        r"""Return the mark of each value that `symformer audit` can check, by row and column: ``\symformer{id}``."""
+        first = 1 + len(self.sizes)
+        return {
+            (row, first + column): mark
+            for row, (model, cells) in enumerate(zip(self.models, self.cells, strict=True))
+            for column, (name, cell) in enumerate(zip(self.quantities, cells, strict=True))
+            if (mark := _mark(model, cell)) and not (self.per_token and tokens_of(name) != 1)
+        }
 
     def rank_lines(self) -> list[Line]:
         """Return the number of ranks if values are per rank."""
@@ -424,6 +436,24 @@ def _columns(models: Sequence[Model], columns: Sequence[str] | str) -> tuple[Sym
             known = ", ".join(map(str, sorted(set().union(*own), key=print_order)))
             raise SizeError(f"{size} ({letter(size).meaning}) is not a known size of any of the models; known: {known}")
     return tuple(dict.fromkeys(found))
+
+
+def _mark(model: Model, cell: TableCell) -> str:
+    """Return the mark of a value, with everything that differs from what the name of the model stands for."""
+    formula = cell.formula
+    if formula is None or cell.amount is None or cell.value is None:
+        return ""
+    subject = subject_of(model)
+    if not all(value.is_Integer for value in subject.changed_sizes.values()):
+        return ""
+    changed = changed_conventions([formula])
+    sizes = {**subject.changed_sizes, **cell.at}
+    given = [*subject.changed_options, *(f"{name}={value}" for name, value in changed.items())]
+    given += [f"{size}={int(sizes[size])}" for size in sorted(sizes, key=print_order)]
+    options, id_ = ",".join(given), f"{model.target}.{formula.measure.name}"
+    if not _MARKED.fullmatch(f"{id_}{options}"):
+        return ""
+    return rf"\symformer[{options}]{{{id_}}}" if options else rf"\symformer{{{id_}}}"
 
 
 def _cell_json(cell: TableCell, model: Model) -> dict[str, Any]:

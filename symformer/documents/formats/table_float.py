@@ -6,8 +6,8 @@ Libertine), and the room is that of the narrowest of the pages of the ACM, IEEE,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ...output.blocks import Cited, Code, Line, Math, Piece, Ref, Strong, Table, plain
 from .base_language import printable
@@ -18,6 +18,7 @@ GAP = 0.9  # between two columns: twice \tabcolsep
 MOST_ROWS = 36  # of a panel
 TALL = 46  # lines of a float, less than those of a page
 HEAD = 3  # lines that the space around a panel and its caption take
+MARK = r"\providecommand{\symformer}[3][]{#3}"
 NOTE = r"\footnotesize"
 
 
@@ -54,11 +55,11 @@ class _Float:
 class TableFloat(Latex):
     """A float with a table, its caption and its notes."""
 
-    def floats(self, table: Table, notes: Sequence[Line], name: str) -> str:
+    def floats(self, table: Table, notes: Sequence[Line], marks: Mapping[tuple[int, int], str], name: str) -> str:
         """Return the table as one float, or as several if it is too tall for a page; the notes are the last part."""
         place, panels = arranged(table)
         pieces = [
-            (self._panel(replace(table, rows=table.rows[start : start + MOST_ROWS]), panel), HEAD)
+            (self._panel(table, panel, range(start, min(start + MOST_ROWS, len(table.rows))), marks), HEAD)
             for start in range(0, max(len(table.rows), 1), MOST_ROWS)
             for panel in panels
         ]
@@ -91,27 +92,38 @@ class TableFloat(Latex):
             lines.append(f"\\par\\smallskip\n{{{NOTE}\\raggedright\n{notes}\\par}}")
         return "\n".join([*lines, rf"\end{{{place.environment}}}"])
 
-    def _panel(self, table: Table, columns: Sequence[int]) -> list[str]:
+    def _panel(
+        self, table: Table, columns: Sequence[int], rows: Sequence[int], marks: Mapping[tuple[int, int], str]
+    ) -> list[str]:
         align = "".join(table.align[place] for place in columns).replace("w", "l")
         head = [self._head(table.head[place], table.align[place], _body(table, place)) for place in columns]
-        rows = [" & ".join(self._cell(row[place]) for place in columns) + r" \\" for row in table.rows]
+        body = [
+            " & ".join(self._cell(table.rows[row][place], marks.get((row, place), "")) for place in columns) + r" \\"
+            for row in rows
+        ]
         return [
             rf"\begin{{tabular}}{{@{{}}{align}@{{}}}}",
             r"\toprule",
             " & ".join(head) + r" \\",
             r"\midrule",
-            *rows,
+            *body,
             r"\bottomrule",
             r"\end{tabular}",
         ]
 
-    def _cell(self, cell: Line) -> str:
-        """Return a cell, in which a name is not broken."""
+    def _cell(self, cell: Line, mark: str = "") -> str:
+        """Return a cell, in which a name is not broken; a marked value is checked by `symformer audit`."""
         signs = {**self._SPECIAL, **self._STRAIGHT}
-        return "".join(
+        spelt = "".join(
             rf"\texttt{{{self._spelt(printable(piece.text), signs)}}}" if isinstance(piece, Code) else self.piece(piece)
             for piece in cell
         )
+        if not mark:
+            return spelt
+        number, space, unit = spelt.partition(" ")
+        if "," in number:  # an exact value, whose unit is no part of the number
+            return f"{mark}{{{number.replace(',', '{,}')}}}{space}{unit}"
+        return f"{mark}{{{spelt}}}"
 
     def _head(self, cell: Line, align: str, room: float) -> str:
         """Return the head of a column, broken into lines that are no wider than its cells where possible."""
@@ -196,9 +208,30 @@ def _character(each: str) -> float:
     return 0.78 if each.isupper() else 0.34 if each == " " else 0.56 if each.isalpha() else 0.52
 
 
-def float_of(table: Table, notes: Sequence[Line], comments: Sequence[Line] = (), name: str = "models") -> str:
-    """Return a table as LaTeX to include in a paper, with notes below it and comments above."""
+def float_of(
+    table: Table,
+    notes: Sequence[Line],
+    comments: Sequence[Line] = (),
+    marks: Mapping[tuple[int, int], str] | None = None,
+    name: str = "models",
+) -> str:
+    """Return a table as LaTeX to include in a paper.
+
+    Parameters
+    ----------
+    table, notes
+        The table, and the notes below it.
+    comments
+        Notes that are comments above it.
+    marks
+        The marks of values that `symformer audit` checks, by row and column.
+    name
+        The label is ``tab:`` and this name.
+
+    """
     spelt = TableFloat()
     about = [f"For \\input into a paper with \\usepackage{{booktabs}}. The label is tab:{name}.", *map(plain, comments)]
-    above = "\n".join(f"% {printable(line)}" for line in about)
-    return spelt.completed(f"{above}\n{spelt.floats(table, notes, name)}\n")
+    if marks:
+        about.insert(1, "`symformer audit PAPER.tex` checks each \\symformer[OPTION=VALUE,SIZE=VALUE]{ID}{NUMBER}.")
+    lines = [*(f"% {printable(line)}" for line in about), *([MARK] if marks else [])]
+    return spelt.completed("\n".join([*lines, spelt.floats(table, notes, marks or {}, name)]) + "\n")
