@@ -144,30 +144,36 @@ def _about(found: ModelTable) -> list[Block]:
 def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Block]]:
     """Return the formula of each quantity of each model, and the id of each equation by model and quantity.
 
-    If a formula of a model equals one above, as active parameters without experts equal the parameters, it is not
-    repeated.
+    Models with the same formula share an equation. If a formula of a model equals one of a quantity above, as active
+    parameters without experts equal the parameters, it is not repeated.
     """
     places: dict[tuple[int, str], str] = {}
     blocks: list[Block] = []
+    ids: set[str] = set()
     for name, column in zip(found.quantities, zip(*found.cells, strict=True), strict=True):
-        lines: list[Block] = []
         same: dict[str, list[Line]] = {}
+        groups: dict[object, list[int]] = {}
         for number, cell in enumerate(column):
             formula = cell.formula
             if formula is None or not formula.additive:
                 continue
             before = next((q for q in found.quantities if _equal(found, number, q, formula)), name)
-            if before != name:
+            if before == name:
+                groups.setdefault((formula.measure, formula.display_expr), []).append(number)
+            else:
                 places[number, name] = places[number, before]
                 same.setdefault(before, []).append([Code(found.names[number])])
-                continue
-            ids = [each.id for row in found.cells for each in (row[found.quantities.index(name)].formula,) if each]
-            id_ = formula.id if ids.count(formula.id) == 1 else f"{formula.id}.{number + 1}"
-            chain = Chain(
-                (Label(formula.measure.letter, str(number + 1), formula.expanded),), (factored(formula.display_expr),)
-            )
+        lines: list[Block] = []
+        for numbers in groups.values():
+            formula = column[numbers[0]].formula
+            assert formula is not None  # noqa: S101 (a group has formulas only)
+            id_ = formula.id if formula.id not in ids else f"{formula.id}.{numbers[0] + 1}"
+            ids.add(id_)
+            index = ", ".join(str(number + 1) for number in numbers)
+            label = Label(formula.measure.letter, index, formula.expanded)
+            chain = Chain((label,), (factored(formula.display_expr),))
             chain.prove(formula.relations)
-            places[number, name] = id_
+            places |= {(number, name): id_ for number in numbers}
             lines.append(Equation(chain, id=id_))
         title = capital(found.column_name(name).removesuffix(" per token"))
         said = [
@@ -178,17 +184,20 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
         ]
         if lines or said:
             blocks += [Heading(2, [title]), *said, *lines]
-    if not blocks:
-        return places, []
+    return places, [Heading(1, ["Formulas"]), _indices(found), *blocks] if blocks else []
+
+
+def _indices(found: ModelTable) -> Paragraph:
+    """Return the meaning of the indices of totals."""
     numbers: list[Line] = [[f"({number}) ", Code(name)] for number, name in enumerate(found.names, 1)]
-    start = Paragraph(
+    return Paragraph(
         [
             "The index of a total is the number of its model: ",
             *listed(*numbers),
-            ". A letter is the same kind of size in every model, with its own value.",
+            ". A letter is the same kind of size in every model, with its own value. An equation with several indices "
+            "holds for each of these models.",
         ]
     )
-    return places, [Heading(1, ["Formulas"]), start, *blocks]
 
 
 def _equal(found: ModelTable, number: int, quantity: str, formula: Formula) -> bool:
@@ -217,16 +226,25 @@ def _against_length(found: ModelTable) -> list[Block]:
     drawn = curves(found)
     if not drawn:
         return []
-    tables, figures = [each.table() for each in drawn], [each.figure() for each in drawn]
+    tables = [table for each in drawn for table in each.tables()]
+    figures = [figure for each in drawn for figure in each.figures()]
     return [Heading(1, ["Costs against length"]), *tables, *figures]
 
 
 def _differences(found: ModelTable) -> list[Block]:
-    """Return how each other model differs from the first: in sentences, and side by side."""
-    first, *others = found.models
+    """Return how each other model differs from the first: in sentences, and side by side.
+
+    Models of the same class with the same options as one above have its structure.
+    """
+    first = found.models[0]
     blocks: list[Block] = []
-    for place, other in enumerate(others, 1):
-        blocks.append(Heading(2, [Code(found.names[place]), " and ", Code(found.names[0])]))
+    alike: dict[object, list[Line]] = {_kind(first): [[Code(found.names[0])]]}
+    for name, other in zip(found.names[1:], found.models[1:], strict=True):
+        named = alike.setdefault(_kind(other), [])
+        named.append([Code(name)])
+        if len(named) > 1:
+            continue
+        blocks.append(Heading(2, [Code(name), " and ", Code(found.names[0])]))
         try:
             structure = compare(other, first).structure
         except SymformerError as error:
@@ -238,4 +256,15 @@ def _differences(found: ModelTable) -> list[Block]:
         blocks += map(Paragraph, structure.paragraphs())
         if len(found.models) <= FIGURES and not structure.same:
             blocks += comparison_figure([other, first], [other.params, first.params])
+    equal: list[Block] = [
+        Paragraph([*listed(*named), " have the same structure; only sizes can differ."])
+        for named in alike.values()
+        if len(named) > 1
+    ]
+    blocks = [*equal, *blocks]
     return [Heading(1, ["Differences from ", Code(found.names[0])]), *blocks] if blocks else []
+
+
+def _kind(model: Model) -> object:
+    """Return the class of a model and its options, which determine its structure."""
+    return type(model.component), tuple(model.component.changed_options.items()), model.id

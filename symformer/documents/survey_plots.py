@@ -42,10 +42,15 @@ class Curves:
     def meaning(self) -> str:
         return "sequence length" if self.length == S else "length of the cache"
 
-    def table(self) -> Table:
-        """Return the values at a few lengths; a length that a model does not support has a dash."""
-        head: list[Line] = [[Math.of(self.length)], *(line.name for line in self.lines)]
-        values = [dict(line.points) for line in self.lines]
+    def tables(self) -> list[Table]:
+        """Return the values at a few lengths, a few models in each table; an unsupported length has a dash."""
+        groups = -(-len(self.lines) // MOST)
+        step = -(-len(self.lines) // groups)
+        return [self._table(self.lines[start : start + step], start) for start in range(0, len(self.lines), step)]
+
+    def _table(self, lines: Sequence[PlotLine], start: int) -> Table:
+        head: list[Line] = [[Math.of(self.length)], *(line.name for line in lines)]
+        values = [dict(line.points) for line in lines]
         rows: list[Sequence[Line]] = [
             [
                 [f"{length:,}"],
@@ -53,13 +58,16 @@ class Curves:
             ]
             for length in (2**power for power in STATED)
         ]
-        caption: Line = [f"{self.title} at four values of the {self.meaning} ", Math.of(self.length), "."]
+        more = " (continued)" if start else ""
+        caption: Line = [f"{self.title} at four values of the {self.meaning} ", Math.of(self.length), f"{more}."]
         if any(plain(cell) == NO_VALUE for row in rows for cell in row):
             caption = [*caption, " A dash marks a length that a model does not support."]
         return Table(head, rows, "r" * len(head), caption=caption)
 
-    def figure(self) -> FigureBlock:
-        """Return the plot on logarithmic axes."""
+    def figures(self) -> list[FigureBlock]:
+        """Return the plot on logarithmic axes; nothing for more lines than can be told apart."""
+        if len(self.lines) > MOST:
+            return []
         axis: Line = [f"{self.meaning} ", Math.of(self.length), " (tokens)"]
         said = f"{self.title} against the {self.meaning}"
         alt = described(self.lines, said, self.unit)
@@ -68,11 +76,11 @@ class Curves:
         caption: Line = [said, " ", Math.of(self.length), ", on logarithmic axes."]
         if ends:
             caption = [*caption, " A line ends at the longest length that its model supports."]
-        return FigureBlock(plot.drawing, caption, f"survey.{self.quantity}")
+        return [FigureBlock(plot.drawing, caption, f"survey.{self.quantity}")]
 
 
 def curves(found: ModelTable) -> list[Curves]:
-    """Return each quantity that depends on a length for at least one model, for at most MOST models."""
+    """Return each quantity that depends on a length for at least one model."""
     made = [
         _curves(found, name, column)
         for name, column in zip(found.quantities, zip(*found.cells, strict=True), strict=True)
@@ -94,7 +102,7 @@ def _curves(found: ModelTable, name: str, column: Sequence[TableCell]) -> Curves
             lines.append(PlotLine([Code(title)], points))
             changes |= expr.has(length)
             unit = cell.formula.measure.unit
-    if not changes or len(lines) > MOST:
+    if not changes:
         return None
     whole = f"{found.column_name(name).removesuffix(' per token')} of one sequence"
     return Curves(name, capital(whole if name == WHOLE else found.column_name(name)), length, unit, lines)

@@ -32,7 +32,8 @@ ROWS: Mapping[str, Sequence[str]] = {
 }
 BIASES = {"attention biases": "attention", "MLP biases": "MLP"}
 ALWAYS = "a token embedding"  # the usual input, which is not stated
-TOGETHER = 4  # the most columns of models in one table
+TOGETHER = 4  # the most columns of models in one table of words
+VALUES = 6  # the same in one table of sizes
 
 
 def structure_tables(models: Sequence[Model], names: Sequence[str]) -> list[Table]:
@@ -89,23 +90,31 @@ def _said(title: str, stacks: Mapping[str, StackProfile]) -> Line:
 def symbol_table(models: Sequence[Model], names: Sequence[str], blocks: Sequence[Block]) -> list[Block]:
     """Return the table of exactly the symbols in these blocks, with their meanings and their values in each model.
 
+    Many models have further tables, with the values only.
     A letter means the same kind of size in every model; a meaning that differs is stated with its model.
     """
-    used = {size for shown in formulas_in(blocks) for size in sizes_of(shown)}
-    rows: list[Sequence[Line]] = []
-    for size in sorted(used, key=print_order):
-        values = [model.known.get(size) for model in models]
-        rows.append(
-            [
-                [Math.of(size)],
-                _meaning(size, models, names),
-                *([f"{each:,}"] if each is not None else [] for each in values),
-            ]
-        )
-    head: list[Line] = [["Symbol"], ["Meaning"], *([Code(name)] for name in names)]
-    if not rows:
+    used = sorted({size for shown in formulas_in(blocks) for size in sizes_of(shown)}, key=print_order)
+    if not used:
         return []
-    return [Table(head, rows, "cl" + "r" * len(models), caption=["Symbols, with the sizes of each model."])]
+    values = {
+        size: [[] if (number := model.known.get(size)) is None else [f"{number:,}"] for model in models]
+        for size in used
+    }
+    made: list[Block] = []
+    groups = -(-len(models) // VALUES)
+    step = -(-len(models) // groups)
+    for start in range(0, len(models), step):
+        some = slice(start, start + step)
+        head: list[Line] = [["Symbol"], *([] if start else [["Meaning"]]), *([Code(name)] for name in names[some])]
+        rows: list[Sequence[Line]] = [
+            [[Math.of(size)], *([] if start else [_meaning(size, models, names)]), *values[size][some]]
+            for size in used
+            if not start or any(values[size][some])
+        ]
+        caption = "Sizes of the other models." if start else "Symbols, with the sizes of each model."
+        align = "c" + "l" * (not start) + "r" * len(names[some])
+        made.append(Table(head, rows, align, caption=[caption]))
+    return made
 
 
 def _meaning(size: Symbol, models: Sequence[Model], names: Sequence[str]) -> Line:
