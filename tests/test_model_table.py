@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
 from io import StringIO
 from pathlib import Path
@@ -301,6 +302,8 @@ TABLES = {
                       columns="every", sizes={"S": 900, "C": 901}),
     "page": sf.table(FOUR, ["params", "active-params", "flops", "kv-cache"], per="token", sizes={"S": 900, "C": 901}),
     "panels": sf.table(FOUR, sizes={"S": 900, "B": 1, "C": 901}, **WIDE),  # type: ignore[arg-type]
+    "named": sf.table([replace(sf.model("gpt2"), target="a-long-name/" * 9 + "x" * 90), "gpt2"],
+                      ["params", "kv-cache"], per="token"),
     "tall": sf.table(
         ["qwen3-30b-a3b", "gpt-oss-20b", "nemotron-h-8b", "gemma-3-27b", "whisper-large-v3", "dit-xl-2", "sd3-medium"],
         ["params", "flops", "kv-cache"], per="token", columns="every", sizes={"S": 900, "C": 901},
@@ -316,6 +319,7 @@ def test_the_float_is_as_narrow_as_its_table() -> None:
         "broad": ("table*", 1),
         "page": ("table*", 1),
         "panels": ("table*", 3),
+        "named": ("table*", 1),
         "tall": ("table*", 3),
         "long": ("table", 1),
     }

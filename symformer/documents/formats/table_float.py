@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 
 from ...output.blocks import Cited, Code, Line, Math, Piece, Ref, Strong, Table, plain
 from .base_language import printable
+from .column import runs
 from .page_layout import breadth
 from .tex import Latex
 
 GAP = 0.9  # between two columns: twice \tabcolsep
+NAME = 22.0  # the widest column of names
 MOST_ROWS = 36  # of a panel
 TALL = 46  # lines of a float, less than those of a page
 HEAD = 3  # lines that the space around a panel and its caption take
@@ -96,15 +98,24 @@ class TableFloat(Latex):
         self, table: Table, columns: Sequence[int], rows: Sequence[int], marks: Mapping[tuple[int, int], str]
     ) -> list[str]:
         align = "".join(table.align[place] for place in columns).replace("w", "l")
+        wraps = _body(table, 0) > NAME  # names of models, such as long paths, that take too much of the page
+        align = rf"p{{{NAME:g}em}}{align[1:]}" if wraps else align
+        ends = r" \tabularnewline" if wraps else r" \\"
         head = [self._head(table.head[place], table.align[place], _body(table, place)) for place in columns]
         body = [
-            " & ".join(self._cell(table.rows[row][place], marks.get((row, place), "")) for place in columns) + r" \\"
+            " & ".join(
+                self._wrapped(table.rows[row][place])
+                if wraps and place == 0
+                else self._cell(table.rows[row][place], marks.get((row, place), ""))
+                for place in columns
+            )
+            + ends
             for row in rows
         ]
         return [
             rf"\begin{{tabular}}{{@{{}}{align}@{{}}}}",
             r"\toprule",
-            " & ".join(head) + r" \\",
+            " & ".join(head) + ends,
             r"\midrule",
             *body,
             r"\bottomrule",
@@ -124,6 +135,13 @@ class TableFloat(Latex):
         if "," in number:  # an exact value, whose unit is no part of the number
             return f"{mark}{{{number.replace(',', '{,}')}}}{space}{unit}"
         return f"{mark}{{{spelt}}}"
+
+    def _wrapped(self, cell: Line) -> str:
+        """Return a name that may be broken into lines."""
+        signs = {**self._SPECIAL, **self._STRAIGHT}
+        words = [run for piece in cell if isinstance(piece, Code) for run in runs(printable(piece.text))]
+        broken = r"\allowbreak{}".join(self._spelt(word, signs) for word in words)
+        return rf"\raggedright\texttt{{{broken}}}"
 
     def _head(self, cell: Line, align: str, room: float) -> str:
         """Return the head of a column, broken into lines that are no wider than its cells where possible."""
@@ -153,7 +171,7 @@ def column_widths(table: Table) -> list[float]:
     """Return the width of each column, with its head broken into lines."""
     found = []
     for place, head in enumerate(table.head):
-        body = _body(table, place)
+        body = min(_body(table, place), NAME) if place == 0 else _body(table, place)
         found.append(max([body, *(line_width(line) for line in head_lines(head, body))]))
     return found
 
