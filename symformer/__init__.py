@@ -10,7 +10,7 @@
 24*E**2 + 26*E
 
 Functions: ``model``, ``architecture``, ``component``, ``from_config``, ``trace`` give models; ``compare``, ``check``,
-``explain``, ``ratio``, ``sensitivity``, ``solve``, ``sweep`` and ``verify`` answer questions about them;
+``explain``, ``ratio``, ``sensitivity``, ``solve``, ``sweep``, ``table`` and ``verify`` answer questions about them;
 ``architectures``, ``presets``, ``components``, ``quantities``, ``devices`` and ``options`` list what there is. The
 sizes are SymPy symbols: ``from symformer.symbols import E, L``. Every error is a ``SymformerError``.
 """
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .certificates import Certificate
     from .components import component
     from .components.base import Component
+    from .documents.model_table import table
     from .formulas.formula import Formula
     from .language.errors import (
         ArithmeticTextError,
@@ -107,6 +108,7 @@ __all__ = [
     "sensitivity",
     "solve",
     "sweep",
+    "table",
     "trace",
     "verify",
 ]
@@ -158,6 +160,7 @@ _HOMES = {
     "layouts": "algebra.layouts",
     "solve": "algebra.solve",
     "sweep": "algebra.sweep",
+    "table": "documents.model_table",
     "trace": "witness",
     "verify": "witness",
 }

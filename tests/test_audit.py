@@ -133,7 +133,8 @@ def test_comments_and_verbatim_are_ignored() -> None:
         ("124~439~808", True),
         (r"\GptTwoParamsValue", True),
         (r"\GptTwoParamsSI{}", True),
-        ("124.4M", False),
+        ("124.4M", True),  # a correct rounding
+        ("124.5M", False),
         (r"1.24 \times 10^8", False),
         ("", False),
         ("124439808/0", False),
@@ -212,6 +213,19 @@ def test_circular_inputs_and_odd_files_are_handled(folder: Path) -> None:
         with pytest.raises(DocumentError):
             read(name)
     assert run("audit", "none.tex").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("124M", 0), ("124.4M", 0), (r"124.4\,M", 0), ("0.124B", 0), ("124M parameters", 0), ("124439808", 0),
+        ("125M", 1), ("124.5M", 1), ("0.125B", 1), ("124MB", 1), ("124 MFLOPs", 1), ("124000000", 1),
+        ("124{,}440{,}000", 1), ("120M", 1), ("about", 1),
+    ],
+)  # fmt: skip
+def test_a_rounded_number_is_right_if_it_rounds_correctly(text: str, status: int) -> None:
+    result = audited(rf"\symformer{{gpt2.params}}{{{text}}}")
+    assert (result.exit_code, "1 checked" in result.stdout) == (status, True)
 
 
 def test_audit_uses_the_options_of_the_macro_file() -> None:

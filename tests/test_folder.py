@@ -123,12 +123,9 @@ def test_failing_target_is_named_and_no_file_is_written() -> None:
     )
 
 
-def test_file_path_accepts_only_one_document() -> None:
-    assert "x.pdf is one document, but 2 TARGETs are given" in refused("gpt2", "bert", "-o", "x.pdf")
-    assert "standard output takes one document, but 3 TARGETs" in refused(
-        "gpt2", "bert", "t5", "-o", "-", "--format", "md"
-    )
-    assert "out/x is one document" in refused("gpt2", "bert", "-o", "out/x")
+def test_refused_output_paths() -> None:
+    assert "the macros of one TARGET, but 2 are given" in refused("gpt2", "bert", "-o", "x.tex", "--macros")
+    assert "out/x has no extension" in refused("gpt2", "bert", "-o", "out/x")
     Path("file").touch()
     assert "file/ cannot be created, because a file has that name" in refused("gpt2", "bert", "-o", "file/")
     assert "the folder nowhere does not exist; create it first" in refused("gpt2", "bert", "-o", "nowhere/out/")

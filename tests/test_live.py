@@ -442,7 +442,6 @@ REFUSED = {
     ("gpt2", "-o", "x.html", "--live", "-q", "params", "-q", "flops"): "a live page shows one quantity",
     ("gpt2", "-o", "x.tex", "--live", "--macros"): "remove one of the two",
     ("gpt2", "-o", "x.tex", "--live", "--fragment"): "remove one of the two",
-    ("gpt2", "llama", "-o", "x.html"): "x.html is one document, but 2 TARGETs are given",
     ("gpt2", "llama", "t5", "-o", "x.html", "--live"): "at most two models, but 3 are given",
     ("gpt2", "gpt2", "-o", "x.html", "--live"): "gpt2 is given twice",
     ("gpt2", "gpt3", "-o", "x.html", "--live"): "gpt3",

@@ -23,6 +23,7 @@ COMMANDS = (
         "trace",
         "census",
         "compare",
+        "table",
         "explain",
         "check",
         "solve",

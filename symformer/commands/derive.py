@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="Q",
     shell_complete=completion_values.quantity,
-    help="The quantity to derive; repeatable, one chapter each. [default: params]",
+    help="The quantity to derive; repeatable, one chapter each. [default: params; for a survey, also active-params, "
+    "flops and kv-cache]",
 )
 @arguments.sets
 @arguments.option
@@ -89,8 +90,9 @@ def command(
 ) -> None:
     """Write the derivation as a document.
 
-    `symformer --help` lists the forms of a TARGET. With -o FOLDER/, each TARGET gets its own file, named after it. If
-    one of them cannot be written, none is.
+    `symformer --help` lists the forms of a TARGET. Several TARGETs in one file are a survey: their structure, sizes,
+    totals and costs per token, formulas, plots against the length, and differences from the first. With -o FOLDER/,
+    each TARGET gets its own file, named after it; if one of them cannot be written, none is.
     """
     from ..documents.document_request import DocumentRequest
     from ..documents.folder import folder_files
@@ -99,11 +101,11 @@ def command(
     from ..targets.resolution import pairs
 
     into = is_folder(output, (*FORMATS, ARCHIVE))
-    if len(targets) > 1 and not into and not live:
-        holds = "standard output takes" if output == "-" else f"{output} is"
+    together = len(targets) > 1 and not into and not live
+    if together and macros:
         raise click.UsageError(
-            f"{holds} one document, but {len(targets)} TARGETs are given; write one file per TARGET with -o FOLDER/, "
-            "or compare two with --live"
+            f"--macros writes the macros of one TARGET, but {len(targets)} are given; write one file per TARGET with "
+            "-o FOLDER/"
         )
     if os.path.isdir(output) and not into:
         raise DocumentError(
@@ -115,8 +117,15 @@ def command(
     place = f"each file in {output}" if into else output
     document_output.check_flavour(flavour, extension, place)
     own = _own(template, extension, place) if template else None
-    asked = tuple(dict.fromkeys(quantities)) or ("params",)
     usual: Flavour = flavour or "github"
+    if together:
+        from ..documents.survey_document import USUAL
+
+        asked = tuple(dict.fromkeys(quantities)) or USUAL
+        order = DocumentRequest(__version__, extension, kind, asked, {}, sets, length, engine, usual, own)
+        document_output.put(output, order.surveyed(targets, options))
+        return
+    asked = tuple(dict.fromkeys(quantities)) or ("params",)
     order = DocumentRequest(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own)
     if into:
         made = folder_files(order, targets, output)

@@ -24,15 +24,17 @@ def bundle(model: Model, formulas: Sequence[Formula], document: Document) -> byt
         {**show_json(model, formula), "target": model.name, "provenance": provenance_json(model, formula)}
         for formula in formulas
     ]
-    files = {
-        "anc/formulas.json": (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode(),
-        "main.tex": FORMAT.spell(document).encode(),
-    }
-    packed = BytesIO()
-    with ZipFile(packed, "w", ZIP_STORED) as archive:
+    return packed(document, (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def packed(document: Document, facts: bytes) -> bytes:
+    """Return the archive of a document, with its facts as JSON in the ancillary file."""
+    files = {"anc/formulas.json": facts, "main.tex": FORMAT.spell(document).encode()}
+    held = BytesIO()
+    with ZipFile(held, "w", ZIP_STORED) as archive:
         for name, content in files.items():
             about = ZipInfo(name, FIRST)
             about.external_attr = READABLE
             about.create_system = 3  # Unix, on every machine
             archive.writestr(about, content)
-    return packed.getvalue()
+    return held.getvalue()

@@ -88,7 +88,7 @@ def _chapter(found: Comparison) -> list[Block]:
     result, counted = parts.result(), _counted(parts)
     about: list[Block] = [
         Heading(1, ["The two models" if len(sides) == 2 else "The models"]),
-        *map(_about, sides),
+        *map(about_side, sides),
         *parts.options(),
     ]
     rest = [*parts.table(), *parts.pairs()]
@@ -102,7 +102,7 @@ def _chapter(found: Comparison) -> list[Block]:
     return [*result, *about, *counted, *letters, *drawn, *holds, *rest]
 
 
-def _about(side: ComparedModel) -> Block:
+def about_side(side: ComparedModel) -> Block:
     """Return a paragraph on one side: the model, the source of its sizes and its check."""
     subject = subject_of(side.model)
     part = side.formula.root.key if side.formula.whole_account is not None else ""

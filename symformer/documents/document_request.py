@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ..models.model import Model
+from ..output.blocks import Document
 from ..targets.resolution import resolve
 from .formats import ARCHIVE, Engine, Flavour
 
@@ -36,7 +37,6 @@ class DocumentRequest:
         """Return the contents of the file, for one model or for two on a live page. Raises SymformerError."""
         from ..views.derivation_facts import derivation_facts, formulas_of
         from .derivation_document import laid_out
-        from .formats import render
 
         if self.kind == "live":
             from .live_page import page
@@ -54,6 +54,29 @@ class DocumentRequest:
             from .bundle import bundle
 
             return bundle(model, [each.formula for each in found.quantities], paper)
+        return self._rendered(paper)
+
+    def surveyed(self, targets: Sequence[str], options: Sequence[str]) -> bytes:
+        """Return the contents of a file with a survey of several targets. Raises SymformerError.
+
+        ``options`` are the options as given: ``2:tied=false`` applies to the second target only.
+        """
+        from ..targets.side_by_side import SideBySideTargets
+        from .survey_document import survey
+
+        sides = SideBySideTargets.of(targets, self.quantities, self.sets, options, skip_refused=True)
+        models, conventions = sides.models()
+        paper = survey(models, self.quantities, self.version, conventions, self.form)
+        if self.extension == ARCHIVE:
+            from .bundle import packed
+
+            return packed(paper, dict(paper.attached)["survey.json"].encode())
+        return self._rendered(paper)
+
+    def _rendered(self, paper: Document) -> bytes:
+        """Return a document as a file: by the user's template, as a fragment, or in the format."""
+        from .formats import render
+
         if self.template:
             from .formats.user_template import fill
 

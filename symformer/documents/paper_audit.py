@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, SymformerError, TargetError, listed, quoted
+from ..language.errors import ArithmeticTextError, OptionError, SymformerError, TargetError, listed, quoted
 from ..language.notation.text import number as shown
+from ..language.printed_number import printed
 from ..language.symbols import SYMBOLS
 from ..language.target import TargetKind, parse
 from ..models.model import Model
@@ -121,6 +122,7 @@ class _Auditor:
         self.bodies = {each.name: each.body for each in paper.definitions}
         self.right: dict[object, int | Fraction | SymformerError] = {}  # by options and id
         self.read: dict[str, int | Fraction | None] = {}
+        self.units: dict[object, str] = {}  # of the formulas, by options and id
 
     def audit(self, told: Callable[[int, int], None]) -> Audit:
         paper, found = self.paper, self.found
@@ -181,8 +183,19 @@ class _Auditor:
         """Compare one number with its formula. Raises SymformerError if there is no such formula."""
         right = self._right(use)
         self.found.checked += 1
-        if self._read(use.number) != right:
+        if self._read(use.number) != right and not self._rounds_to(use, right):
             self.found.differs.append(Difference(use.spot, use.id, use.number[:SHOWN], shown(right)))
+
+    def _rounds_to(self, use: FormulaReference, right: int | Fraction) -> bool:
+        """Return True if a number with a prefix or decimals, such as 124M or 14.97 TFLOPs, is a correct rounding."""
+        text = _GROUPING.sub("", use.number)
+        if text.isdigit():
+            return False  # digits alone are exact
+        try:
+            read = printed(text)
+        except ArithmeticTextError:
+            return False
+        return read.unit in ("", self.units[use.options, use.id]) and read.fits(right, coarsely=False) == "rounded"
 
     def _right(self, use: FormulaReference) -> int | Fraction:
         same = (use.options, use.id)
@@ -208,6 +221,7 @@ class _Auditor:
             model, formula = of
         else:
             model, formula, _ = find(self._id(use.id))
+        self.units[use.options, use.id] = formula.measure.unit
         value = number(formula, model)
         if value is None:
             missing = ", ".join(str(size) for size in formula.symbols if size not in model.known)

@@ -104,6 +104,9 @@ class OutputError(SymformerError):
     """Standard output that cannot be written to any more."""
 
 
+UNSUPPORTED = (RuleError, WitnessError, CatalogueError)  # a model does not have a quantity
+
+
 @contextmanager
 def naming(target: str) -> Iterator[None]:
     """Prefix the message of a SymformerError with its target, unless the message already names it.

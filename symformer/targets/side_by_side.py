@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, SizeError, UnknownNameError, alternatives, joined, naming, quoted
+from ..language.errors import (
+    UNSUPPORTED,
+    OptionError,
+    SizeError,
+    UnknownNameError,
+    alternatives,
+    joined,
+    naming,
+    quoted,
+)
 from ..language.sizes import Relations, assignments
 from ..language.symbols import FORMER, SYMBOLS, NamedSizes
 from ..language.target import TargetKind, parse
@@ -29,6 +39,7 @@ class SideBySideTargets:
     options: Sequence[Mapping[str, str]]  # the first for all, then for each
     parts: Sequence[str]  # one per target, empty for the whole model
     same: str | None  # the quantity that is made equal; its sizes can be set too
+    skip_refused: bool = False  # whether a quantity that a model does not support has no sizes, instead of an error
 
     @classmethod
     def of(
@@ -41,6 +52,7 @@ class SideBySideTargets:
         left: Sequence[str] = (),
         right: Sequence[str] = (),
         same: str | None = None,
+        skip_refused: bool = False,
     ) -> SideBySideTargets:
         """Return the targets with the arguments of a command line.
 
@@ -76,6 +88,7 @@ class SideBySideTargets:
             [spelled(pairs([argument for where, argument in given if where == place]), known) for place in places],
             [chosen.get(place, chosen.get(0, "")) for place in places[1:]],
             same,
+            skip_refused,
         )
 
     def formulas(self) -> list[list[Formula]]:
@@ -83,7 +96,7 @@ class SideBySideTargets:
 
         Raises UnknownNameError for an option and SizeError for a size that no target has.
         """
-        models, conventions = self._models()
+        models, conventions = self.models()
         found = []
         for name in self.asked:
             known = find_quantity(name).choices
@@ -99,8 +112,11 @@ class SideBySideTargets:
     def _counted(self) -> list[str]:
         return [*dict.fromkeys([*self.asked, *([self.same] if self.same else [])])]
 
-    def _models(self) -> tuple[list[Model], list[dict[str, str]]]:
-        """Return each model with its options and sizes, and the conventions among its options."""
+    def models(self) -> tuple[list[Model], list[dict[str, str]]]:
+        """Return each model with its options and sizes, and the conventions among its options.
+
+        Raises UnknownNameError for an option and SizeError for a size that no target has.
+        """
         known = {name: choice for each in self.asked for name, choice in find_quantity(each).choices.items()}
         starts = [
             [*self.sets[0], *own] if parse(target).kind is TargetKind.FACTORY else []
@@ -156,9 +172,9 @@ class SideBySideTargets:
         found: set[object] = set()
         for name in self._counted:
             known = find_quantity(name).choices
-            with naming(model.target):
+            with naming(model.target), suppress(*(UNSUPPORTED if self.skip_refused else ())):
                 formula = model.formula(name, **{key: each for key, each in conventions.items() if key in known})
-            found |= formula.accepted_sizes | formula.defining_sizes
+                found |= formula.accepted_sizes | formula.defining_sizes
         return found
 
 

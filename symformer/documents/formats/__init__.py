@@ -13,6 +13,7 @@ Engine = Literal["typst", "latex"]
 Flavour = Literal["github", "jupyter", "commonmark"]
 FLAVOURS: tuple[Flavour, ...] = get_args(Flavour)  # of Markdown; the first is the default
 FORMATS = ("pdf", "tex", "md", "typ", "html")  # the first is the default
+TABLES = ("tex", "md", "csv", "html", "pdf", "typ")  # of a table of models
 ARCHIVE = "zip"  # for arXiv, in addition to the formats
 
 

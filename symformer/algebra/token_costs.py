@@ -1,0 +1,65 @@
+"""Costs per token: the FLOPs of a pass over B·S tokens, the bytes of a cache of B·C tokens, and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sympy import Expr, expand
+
+from ..formulas.formula import Formula
+from ..language.errors import OptionError, RuleError, listed
+from ..language.symbols import B, B_vis, C, S, Z
+from ..ledger.facts import ONE
+
+# The number of tokens that each cost is for. A decoding step has one token in each sequence.
+TOKENS: Mapping[str, Expr] = {
+    **dict.fromkeys(("flops", "macs", "prefill-flops", "train-flops", "activations"), B * S),
+    "kv-cache": B * C,
+    "decode-flops": B,
+}
+STORED = ("params", "active-params", "trainable-params", "weight-memory")  # no costs of tokens: never divided
+
+
+def tokens_of(quantity: str) -> Expr:
+    """Return the number of tokens that a quantity is divided by, or 1 for stored weights.
+
+    Raises OptionError for a quantity that has no cost per token.
+
+    >>> tokens_of("flops"), tokens_of("kv-cache"), tokens_of("params")
+    (B*S, B*C, 1)
+    """
+    if quantity in STORED:
+        return ONE
+    if quantity not in TOKENS:
+        raise OptionError(
+            f"{quantity} has no cost per token; choose from {listed(TOKENS)}, or from {listed(STORED)}, which are not "
+            "divided"
+        )
+    return TOKENS[quantity]
+
+
+def cost_per_token(formula: Formula) -> Expr:
+    """Return a formula divided by its number of tokens; stored weights are not divided.
+
+    Raises
+    ------
+    OptionError
+        If the quantity has no cost per token.
+    RuleError
+        If the model takes images, or no tokens, so that the number of tokens does not determine its cost.
+
+    Examples
+    --------
+    >>> import symformer as sf
+    >>> cost_per_token(sf.model("gpt2").formula("kv-cache"))
+    4*E*L
+
+    """
+    tokens = tokens_of(formula.measure.name)
+    if tokens == 1:
+        return formula.expanded
+    if formula.expanded.free_symbols & {B_vis, Z}:
+        raise RuleError("a model that takes images has no cost per token")
+    if S in tokens.free_symbols and S not in formula.dependencies:
+        raise RuleError("a model that takes no tokens has no cost per token")
+    return expand(formula.expanded / tokens)

@@ -1,0 +1,270 @@
+"""A survey: several models in one document, with shared letters, tables, formulas, plots and differences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from sympy import Symbol
+
+from ..algebra.compare import compare
+from ..algebra.compared_model import ComparedModel
+from ..algebra.token_costs import tokens_of
+from ..formulas.factorization import factored
+from ..formulas.formula import Formula
+from ..language.errors import UNSUPPORTED, SymformerError, joined
+from ..language.notation.display_tree import Label
+from ..language.symbols import C, S
+from ..models.model import Model
+from ..output.blocks import (
+    Block,
+    Code,
+    Document,
+    Equation,
+    Heading,
+    Line,
+    Paragraph,
+    Ref,
+    Table,
+    capital,
+    listed,
+)
+from ..output.chain import Chain
+from ..papers import paper
+from ..quantities import quantity as find_quantity
+from .comparison_document import about_side
+from .figures.inset import comparison_figure
+from .model_table import ModelTable
+from .references import with_references
+from .survey_plots import curves
+from .survey_tables import structure_tables, symbol_table
+
+USUAL = ("params", "active-params", "flops", "kv-cache")  # the quantities of a survey, unless others are given
+LENGTHS = tuple(2**power for power in range(11, 5, -1))  # from 2,048 to 64 tokens, tried if no length is given
+FIGURES = 4  # a survey of more models has no figures of pairs
+
+
+def with_lengths(
+    models: Sequence[Model], quantities: Sequence[str], conventions: Sequence[Mapping[str, str]]
+) -> list[Model]:
+    """Return the models with a length for each cost per token that needs one.
+
+    It is the largest of LENGTHS with the most values. A length that is set, in any of the models, is kept.
+    """
+    needed = {size for name in quantities for size in tokens_of(name).free_symbols} & {S, C}
+    if "decode-flops" in quantities:
+        needed.add(C)
+    free = [size for size in (S, C) if size in needed and not any(size in model.known for model in models)]
+    tried = [[_at(model, quantities, own, free, length) for model, own in zip(models, conventions, strict=True)]
+             for length in LENGTHS]  # fmt: skip
+    return max(tried, key=lambda sized: _values(ModelTable.of(sized, quantities, conventions, per_token=True)))
+
+
+def _at(
+    model: Model, quantities: Sequence[str], conventions: Mapping[str, str], free: Sequence[Symbol], length: int
+) -> Model:
+    """Return a model with those of the free lengths that one of the quantities takes."""
+    taken: set[Symbol] = set()
+    for name in quantities:
+        known = find_quantity(name).choices
+        with suppress(*UNSUPPORTED):
+            formula = model.formula(name, **{key: value for key, value in conventions.items() if key in known})
+            taken |= formula.dependencies | formula.defining_sizes
+    return model.set({size: length for size in free if size in taken})
+
+
+def _values(found: ModelTable) -> int:
+    return sum(cell.value is not None for row in found.cells for cell in row)
+
+
+def survey(
+    models: Sequence[Model],
+    quantities: Sequence[str],
+    version: str,
+    conventions: Sequence[Mapping[str, str]],
+    form: str = "full",
+) -> Document:
+    """Return a survey of models.
+
+    Parameters
+    ----------
+    models
+        The models, with their sizes.
+    quantities
+        The quantities; costs are stated per token.
+    version
+        The version of symformer, for the subtitle.
+    conventions
+        The conventions of each model.
+    form
+        "full", or "short" for the tables and formulas only.
+
+    Raises
+    ------
+    OptionError
+        If a quantity has no cost per token.
+
+    """
+    models = with_lengths(models, quantities, conventions)
+    found = ModelTable.of(models, quantities, conventions, per_token=True)
+    places, equations = _equations(found)
+    notes = [Paragraph(note) for note in found.notes()]
+    result: list[Block] = [Heading(1, ["Totals"]), _totals(found, places)]
+    about: list[Block] = [Heading(1, ["The models"]), *_about(found), *structure_tables(models, found.names)]
+    told: list[Block] = [Heading(1, ["Definitions and conventions"]), *notes] if notes else []
+    rest: list[Block] = [*_against_length(found), *_differences(found)] if form == "full" else []
+    letters = symbol_table(models, found.names, [*result, *about, *told, *equations, *rest])
+    blocks: list[Block] = [*result, *about, *letters, *told, *equations, *rest]
+    blocks, keys = with_references(blocks)
+    files = [("survey.json", json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n")]
+    if keys:
+        files.append(("references.bib", "\n\n".join(paper(key).bibtex() for key in keys) + "\n"))
+    titles = [found.column_name(name) for name in found.quantities]
+    return Document(
+        f"A survey of {joined(found.names)}",
+        f"Computed by symformer {version} from closed forms; every total is exact.",
+        blocks,
+        ["transformer", *dict.fromkeys(model.title for model in models), *titles],
+        files,
+    )
+
+
+def _about(found: ModelTable) -> list[Block]:
+    """Return a paragraph on each model: its architecture, the source of its sizes and its check against torch."""
+    said: list[Block] = []
+    for number, (model, row) in enumerate(zip(found.models, found.cells, strict=True), 1):
+        formula = next((cell.formula for cell in row if cell.formula is not None), None)
+        if formula is not None:
+            said.append(about_side(ComparedModel(number, model, formula, {})))
+    return said
+
+
+def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Block]]:
+    """Return the formula of each quantity of each model, and the id of each equation by model and quantity.
+
+    Models with the same formula share an equation. If a formula of a model equals one of a quantity above, as active
+    parameters without experts equal the parameters, it is not repeated.
+    """
+    places: dict[tuple[int, str], str] = {}
+    blocks: list[Block] = []
+    ids: set[str] = set()
+    for name, column in zip(found.quantities, zip(*found.cells, strict=True), strict=True):
+        same: dict[str, list[Line]] = {}
+        groups: dict[object, list[int]] = {}
+        for number, cell in enumerate(column):
+            formula = cell.formula
+            if formula is None or not formula.additive:
+                continue
+            before = next((q for q in found.quantities if _equal(found, number, q, formula)), name)
+            if before == name:
+                groups.setdefault((formula.measure, formula.display_expr), []).append(number)
+            else:
+                places[number, name] = places[number, before]
+                same.setdefault(before, []).append([Code(found.names[number])])
+        lines: list[Block] = []
+        for numbers in groups.values():
+            formula = column[numbers[0]].formula
+            assert formula is not None  # noqa: S101 (a group has formulas only)
+            id_ = formula.id if formula.id not in ids else f"{formula.id}.{numbers[0] + 1}"
+            ids.add(id_)
+            index = ", ".join(str(number + 1) for number in numbers)
+            label = Label(formula.measure.letter, index, formula.expanded)
+            chain = Chain((label,), (factored(formula.display_expr),))
+            chain.prove(formula.relations)
+            places |= {(number, name): id_ for number in numbers}
+            lines.append(Equation(chain, id=id_))
+        title = capital(found.column_name(name).removesuffix(" per token"))
+        said = [
+            Paragraph(
+                [f"The {found.column_name(name)} of ", *listed(*names), f" equal the {found.column_name(other)}."]
+            )
+            for other, names in same.items()
+        ]
+        if lines or said:
+            blocks += [Heading(2, [title]), *said, *lines]
+    return places, [Heading(1, ["Formulas"]), _indices(found), *blocks] if blocks else []
+
+
+def _indices(found: ModelTable) -> Paragraph:
+    """Return the meaning of the indices of totals."""
+    numbers: list[Line] = [[f"({number}) ", Code(name)] for number, name in enumerate(found.names, 1)]
+    return Paragraph(
+        [
+            "The index of a total is the number of its model: ",
+            *listed(*numbers),
+            ". A letter is the same kind of size in every model, with its own value. An equation with several indices "
+            "holds for each of these models.",
+        ]
+    )
+
+
+def _equal(found: ModelTable, number: int, quantity: str, formula: Formula) -> bool:
+    """Return True if a model's formula of a quantity is the same as one of another in the same unit."""
+    other = found.cells[number][found.quantities.index(quantity)].formula
+    return other is not None and other.measure.unit == formula.measure.unit and other.expanded == formula.expanded
+
+
+def _totals(found: ModelTable, places: Mapping[tuple[int, str], str]) -> Table:
+    """Return the table of totals, in which each value has the number of its equation."""
+    table = found.as_table()
+    first = len(table.head) - len(found.quantities)
+    rows = []
+    for number, row in enumerate(table.rows):
+        cells = list(row)
+        for at, name in enumerate(found.quantities):
+            if found.cells[number][at].value is not None and (number, name) in places:
+                cells[first + at] = [*cells[first + at], " ", Ref(places[number, name])]
+        rows.append(cells)
+    caption = [*table.caption, " The number after a value is that of its equation."] if places else table.caption
+    return replace(table, rows=rows, caption=caption)
+
+
+def _against_length(found: ModelTable) -> list[Block]:
+    """Return the costs against lengths, as tables and as plots."""
+    drawn = curves(found)
+    if not drawn:
+        return []
+    tables = [table for each in drawn for table in each.tables()]
+    figures = [figure for each in drawn for figure in each.figures()]
+    return [Heading(1, ["Costs against length"]), *tables, *figures]
+
+
+def _differences(found: ModelTable) -> list[Block]:
+    """Return how each other model differs from the first: in sentences, and side by side.
+
+    Models of the same class with the same options as one above have its structure.
+    """
+    first = found.models[0]
+    blocks: list[Block] = []
+    alike: dict[object, list[Line]] = {_kind(first): [[Code(found.names[0])]]}
+    for name, other in zip(found.names[1:], found.models[1:], strict=True):
+        named = alike.setdefault(_kind(other), [])
+        named.append([Code(name)])
+        if len(named) > 1:
+            continue
+        blocks.append(Heading(2, [Code(name), " and ", Code(found.names[0])]))
+        try:
+            structure = compare(other, first).structure
+        except SymformerError as error:
+            blocks.append(Paragraph([f"The structures are not compared: {error}."]))
+            continue
+        if structure.same:
+            one, two = structure.names
+            blocks.append(Paragraph([f"{one} has the structure of {two}: {structure.same_line}."]))
+        blocks += map(Paragraph, structure.paragraphs())
+        if len(found.models) <= FIGURES and not structure.same:
+            blocks += comparison_figure([other, first], [other.params, first.params])
+    equal: list[Block] = [
+        Paragraph([*listed(*named), " have the same structure; only sizes can differ."])
+        for named in alike.values()
+        if len(named) > 1
+    ]
+    blocks = [*equal, *blocks]
+    return [Heading(1, ["Differences from ", Code(found.names[0])]), *blocks] if blocks else []
+
+
+def _kind(model: Model) -> object:
+    """Return the class of a model and its options, which determine its structure."""
+    return type(model.component), tuple(model.component.changed_options.items()), model.id

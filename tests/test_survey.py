@@ -1,0 +1,301 @@
+"""Surveys: several models in one document, with one table of letters, linked totals, plots and differences."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+from sympy import Symbol
+
+import symformer as sf
+from symformer.documents.figures.line_plot import LinePlot, PlotLine
+from symformer.documents.figures.primitives import Drawing, Words
+from symformer.documents.figures.primitives import Path as Polyline
+from symformer.documents.formats import render
+from symformer.documents.survey_document import USUAL, survey, with_lengths
+from symformer.documents.survey_plots import curves
+from symformer.language.notation.display_tree import Label, sizes_of, value
+from symformer.language.sizes import evaluate
+from symformer.language.symbols import C, S
+from symformer.output.blocks import (
+    Block,
+    Document,
+    Equation,
+    FigureBlock,
+    Heading,
+    Math,
+    Paragraph,
+    Ref,
+    References,
+    Table,
+    formulas_in,
+    plain,
+)
+
+from .test_cli import run
+
+FOUR = ("gpt2", "llama-3-8b", "deepseek-v3", "mamba2-2.7b")
+
+
+@cache
+def surveyed(*names: str, quantities: Sequence[str] = USUAL, form: str = "full") -> Document:
+    return survey([sf.model(name) for name in names], quantities, "0", [{}] * len(names), form)
+
+
+def tables(document: Document) -> dict[str, Table]:
+    return {plain(block.caption).partition(" ")[0]: block for block in document.blocks if isinstance(block, Table)}
+
+
+def rows(table: Table) -> list[list[str]]:
+    return [[plain(cell) for cell in row] for row in table.rows]
+
+
+# Totals and formulas
+
+
+def test_totals_are_linked_to_their_equations() -> None:
+    document = surveyed(*FOUR)
+    totals = tables(document)["Parameters,"]
+    # P = 1,024 limits GPT-2, so all costs are at S = C = 1,024; see test_model_table.py for the arithmetic
+    assert rows(totals) == [
+        ["gpt2", "124M (1)", "124M (1)", "284.8 MFLOPs (6)", "36.86 kB (10)"],
+        ["llama-3-8b", "8.03B (2)", "8.03B (2)", "15.55 GFLOPs (7)", "131.1 kB (11)"],
+        ["deepseek-v3", "671B (3)", "37.6B (5)", "78.37 GFLOPs (8)", "70.27 kB (12)"],
+        ["mamba2-2.7b", "2.70B (4)", "2.70B (4)", "6.077 GFLOPs (9)", "166.5 kB (13)"],
+    ]
+    equations = {block.number: block for block in document.blocks if isinstance(block, Equation)}
+    for number, row in enumerate(totals.rows, 1):
+        for cell, quantity in zip(row[1:], USUAL, strict=True):
+            (ref,) = (piece for piece in cell if isinstance(piece, Ref))
+            equation = equations[ref.number]
+            (label,) = equation.chain.labels
+            assert equation.id == ref.id
+            assert isinstance(label, Label)
+            assert str(number) in label.name.split(", ")
+            formula = sf.model(FOUR[number - 1]).set({"B": 3, "S": 300, "C": 500}).formula(quantity)
+            numbers = formula.with_totals(formula.source.known)  # type: ignore[union-attr]
+            assert evaluate(value(equation.chain.steps[-1]), numbers, "") == formula.value()
+
+
+def test_models_with_the_same_formula_share_an_equation() -> None:
+    document = surveyed("gpt2", "gpt2-xl", "llama-3-8b", "gpt2", quantities=("params",))
+    assert rows(tables(document)["Parameters."]) == [
+        ["gpt2 (1)", "124M (1)"], ["gpt2-xl", "1.56B (1)"], ["llama-3-8b", "8.03B (2)"], ["gpt2 (4)", "124M (1)"],
+    ]  # fmt: skip
+    equations = [block for block in document.blocks if isinstance(block, Equation)]
+    assert [(each.id, each.chain.labels[0].name) for each in equations] == [  # type: ignore[attr-defined]
+        ("gpt2.params", "1, 2, 4"), ("llama.params", "3"),
+    ]  # fmt: skip
+    told = [plain(block.line) for block in document.blocks if isinstance(block, Paragraph)]
+    assert "gpt2 (1), gpt2-xl and gpt2 (4) have the same structure; only sizes can differ." in told
+
+
+def test_formulas_of_one_architecture_with_other_options_have_their_own_ids() -> None:
+    models = [sf.model("gpt2"), sf.model("gpt2", tied=False)]
+    document = survey(models, ("params",), "0", [{}] * 2)
+    equations = [block for block in document.blocks if isinstance(block, Equation)]
+    assert [each.id for each in equations] == ["gpt2.params", "gpt2.params.2"]
+    told = [plain(block.line) for block in document.blocks if isinstance(block, Paragraph)]
+    assert any(line.startswith("Head: ") for line in told)
+
+
+def test_many_models_have_tables_that_fit_a_page() -> None:
+    names = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "llama-3-8b", "qwen3-8b", "gemma-2-9b", "mixtral-8x7b")
+    document = surveyed(*names)
+    symbols = [block for block in document.blocks if isinstance(block, Table) and plain(block.head[0]) == "Symbol"]
+    labels = [each.name for block in document.blocks if isinstance(block, Equation) for each in block.chain.labels
+              if isinstance(each, Label) and each.letter == "F"]  # fmt: skip
+    assert labels == ["1, 2, 3, 4", "5, 6, 7", "8"]  # windows do not reduce the FLOPs of Gemma 2 at attention=full
+    assert [len(table.head) for table in symbols] == [6, 5]  # four models each; meanings in the first
+    assert sum("at four values" in plain(block.caption) for block in document.blocks if isinstance(block, Table)) == 4
+    assert not any(isinstance(block, FigureBlock) for block in document.blocks)
+
+
+@pytest.mark.parametrize(
+    ("names", "length"),
+    [
+        (FOUR, 1024),  # GPT-2 has 1,024 positions
+        (FOUR[1:], 2048),
+        (("bert-base-uncased", "llama-3-8b"), 512),  # BERT has 512
+        (("whisper-tiny", "gpt2"), 256),  # the decoder has 448
+    ],
+)
+def test_costs_are_stated_at_a_length_that_all_models_support(names: tuple[str, ...], length: int) -> None:
+    models = with_lengths([sf.model(name) for name in names], USUAL, [{}] * len(names))
+    assert {model.known[S] for model in models} == {length}
+    assert {model.known[C] for model in models if C in model.known} == {length}
+
+
+def test_a_given_length_is_kept() -> None:
+    models = with_lengths([sf.model(name).set({"S": 96}) for name in FOUR], USUAL, [{}] * 4)
+    assert {model.known[S] for model in models} == {96}
+    assert {model.known[C] for model in models} == {1024}
+
+
+# Letters
+
+
+@pytest.mark.parametrize("names", [FOUR, ("gpt2", "t5-small", "gemma-2-9b"), ("falcon-7b", "gpt2")])
+def test_every_letter_of_the_document_has_one_row(names: tuple[str, ...]) -> None:
+    document = surveyed(*names)
+    (table,) = (block for block in document.blocks if isinstance(block, Table) and plain(block.head[0]) == "Symbol")
+    letters = [value(piece.shown) for row in table.rows for piece in row[0] if isinstance(piece, Math)]
+    assert len(letters) == len(set(letters)) == len(table.rows)
+    others: list[Block] = [block for block in document.blocks if block is not table]
+    assert {size for shown in formulas_in(others) for size in sizes_of(shown)} == set(letters)
+    assert all(plain(row[1]) for row in table.rows)
+    for size, row in zip(letters, table.rows, strict=True):
+        for name, cell in zip(names, row[2:], strict=True):
+            known = sf.model(name).known
+            if size in known:
+                assert plain(cell) == f"{known[Symbol(size.name, integer=True, positive=True)]:,}"
+
+
+def test_the_structure_is_stated_in_words() -> None:
+    found = {row[0]: row[1:] for row in rows(tables(surveyed(*FOUR))["Structure"])}
+    assert found["Positions"] == ["learned position embeddings", "rotary positions", "rotary positions", "—"]
+    assert found["Norms"] == ["layer norms", "RMS norms", "RMS norms", "RMS norms"]
+    assert found["Biases"] == ["attention, MLP", "—", "—", "—"]
+    assert found["Mixer"][2].startswith("multi-head latent attention")
+    assert [len(block.head) for block in surveyed("gpt2", "bert-base-uncased", *FOUR[1:]).blocks
+            if isinstance(block, Table) and "Structure" in plain(block.caption)] == [4, 3]  # fmt: skip
+
+
+# Plots
+
+
+def test_plots_have_the_values_of_the_formulas() -> None:
+    models = with_lengths([sf.model(name) for name in FOUR], USUAL, [{}] * 4)
+    flops, cache = curves(sf.table(models, USUAL, per="token"))
+    assert [figure.id for each in (flops, cache) for figure in each.figures()] == ["survey.flops", "survey.kv-cache"]
+    gpt2, llama, _, mamba = (dict(line.points) for line in flops.lines)
+    assert list(gpt2) == [64, 128, 256, 512, 1024]  # 1,024 positions
+    assert gpt2[512] == 169_869_312 + 77_194_752 + 36_864 * 512  # 24LE² + 2VE + 4SLE
+    assert list(llama)[-1] == 2**20
+    for length in (64, 4096):
+        assert mamba[length] * length == sf.model("mamba2-2.7b").formula("flops").value(B=1, S=length)
+    gpt2, llama, _, mamba = (dict(line.points) for line in cache.lines)
+    assert llama[4096] == 131_072 * 4096
+    assert set(mamba.values()) == {170_524_672}  # the state of 64 layers
+    # 4·12·768·256 and 2·2·32·8·128·256 bytes; GPT-2 has 1,024 positions
+    assert rows(cache.tables()[0])[0] == ["256", "9.437 MB", "33.55 MB", "17.99 MB", "170.5 MB"]
+    assert [row[1] for row in rows(cache.tables()[0])[1:]] == ["—", "—", "—"]
+
+
+def test_no_plot_without_a_length() -> None:
+    assert curves(sf.table(["gpt2"], ["params"], per="token")) == []
+    assert curves(sf.table(["mamba2-2.7b"], ["kv-cache"], per="token", sizes={"C": 9})) == []  # constant
+
+
+def test_a_plot_keeps_its_text_and_lines_inside() -> None:
+    names = [f"a-model-with-a-long-name-{number}" for number in range(7)]
+    lines = [PlotLine([name], [(64, 10 * place + 1), (4096, 10**6)]) for place, name in enumerate(names)]
+    plot = LinePlot(lines, ["length"], ["bytes"], "B", "title", "alt")
+    drawn: Drawing = plot.drawing(226, 400)
+    for shape in drawn.shapes:
+        if isinstance(shape, Words):
+            assert shape.size >= 6
+            assert shape.left >= -0.01
+            assert shape.left + shape.width <= drawn.width + 0.01
+            assert 0 <= shape.y <= drawn.height
+        elif isinstance(shape, Polyline):
+            assert all(0 <= x <= drawn.width and 0 <= y <= drawn.height for x, y in shape.points)
+    legend = [
+        shape.y for shape in drawn.shapes if isinstance(shape, Words) and shape.line in [[each] for each in names]
+    ]
+    top = min(y for shape in drawn.shapes if isinstance(shape, Polyline) and len(shape.points) == 2
+              for _, y in shape.points if shape.ink == "#DDDDDD")  # fmt: skip
+    assert len(legend) == 7
+    assert max(legend) < top  # the legend is outside the data
+
+
+# Differences and references
+
+
+def test_differences_are_from_the_first_model() -> None:
+    document = surveyed(*FOUR)
+    told = {plain(block.line) for block in document.blocks if isinstance(block, Paragraph)}
+    for name in FOUR[1:]:
+        for line in sf.compare(name, "gpt2").structure.paragraphs():
+            assert plain(line) in told
+    figures = [
+        plain(block.caption).partition(" side")[0] for block in document.blocks if isinstance(block, FigureBlock)
+    ]
+    assert figures[2:] == ["Llama and GPT-2", "DeepSeek-V3 and GPT-2", "Mamba-2 and GPT-2"]
+
+
+def test_papers_are_listed_once_and_attached() -> None:
+    document = surveyed(*FOUR)
+    (references,) = (block for block in document.blocks if isinstance(block, References))
+    keys = [key for key, *_ in references.entries]
+    assert len(keys) == len(set(keys)) >= 5
+    files = dict(document.attached)
+    assert re.findall(r"@\w+\{([^,]+),", files["references.bib"]) == keys
+    facts = json.loads(files["survey.json"])
+    assert facts["models"][2]["quantities"]["active-params"]["value"] == 37_552_282_624
+
+
+def test_a_short_survey_has_no_plots_and_no_differences() -> None:
+    blocks = surveyed(*FOUR, form="short").blocks
+    assert not any(isinstance(block, FigureBlock) for block in blocks)
+    assert [plain(block.line) for block in blocks if isinstance(block, Heading) and block.level == 1] == [
+        "Totals", "The models", "Definitions and conventions", "Formulas", "References",
+    ]  # fmt: skip
+
+
+# The command
+
+
+@pytest.mark.parametrize("extension", ["pdf", "md", "html", "tex", "typ", "zip"])
+def test_derive_writes_a_survey_in_every_format(
+    extension: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("derive", "gpt2", "deepseek-v3", "-o", f"s.{extension}", "--length", "short")
+    assert result.exit_code == 0, result.output
+    content = Path(f"s.{extension}").read_bytes()
+    if extension == "pdf":
+        assert content.startswith(b"%PDF")
+        return
+    if extension == "zip":
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            assert archive.namelist() == ["anc/formulas.json", "main.tex"]
+            assert json.loads(archive.read("anc/formulas.json"))["models"][1]["target"] == "deepseek-v3"
+            content = archive.read("main.tex")
+    for words in ("A survey of gpt2 and deepseek-v3", "70.27 kB", "latent"):
+        assert words in content.decode(), words
+
+
+def test_options_apply_to_all_models_or_to_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("derive", "gpt2", "gpt2", "-o", "-", "--format", "md", "--option", "2:tied=false", "--option",
+                 "attention=causal", "--set", "S=512", "-q", "params", "-q", "flops")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "163M" in result.stdout  # 124,439,808 + 50,257·768 = 163,037,184
+    assert "at $`S`$ = 512" in result.stdout
+    assert "`attention=causal`" in result.stdout
+    refused = run("derive", "gpt2", "llama-3-8b", "-o", "a.pdf", "-q", "train-memory")
+    assert (refused.exit_code, "train-memory has no cost per token" in refused.stderr) == (2, True)
+    assert not Path("a.pdf").exists()
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex, which CI's own check has")
+@pytest.mark.exhaustive
+def test_a_survey_compiles_with_latex(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.tex").write_bytes(render(surveyed(*FOUR), "tex"))
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "a"]
+    for _ in range(2):
+        done = subprocess.run(command, check=False, capture_output=True)
+        assert done.returncode == 0, done.stdout.decode(errors="replace")[-2_000:]
+    log = Path("a.log").read_text(errors="replace")
+    assert "Overfull" not in log
+    assert "undefined" not in log
