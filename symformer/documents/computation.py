@@ -2,6 +2,8 @@
 
 Sizes are capital letters, so tensors are small ones: q, k and v for the inputs of attention, y for the output of a
 part. A result that is used once is written where it is used; one that is split, or used again, has its own line.
+Letters of results are local to a part. Weights and submodules have their names below the part here; a document
+completes these where two of them are alike.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from ..language.notation.display_tree import (
     Indexed,
     Listed,
     Minus,
+    ModuleCall,
     Number,
     Pointwise,
     Power,
@@ -28,6 +31,7 @@ from ..language.notation.display_tree import (
     Transposed,
     Tree,
     Word,
+    mapped,
     tree,
 )
 from ..language.notation.text import text
@@ -80,10 +84,10 @@ from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, rea
 _ROLES = {  # the usual names of the inputs of an operation
     OperationKind.SCORES: ("q", "k"),
     OperationKind.MIX: ("", "v"),
-    OperationKind.SCAN: ("u", "Δ", "b", "c"),
-    OperationKind.DELTA_RULE: ("q", "k", "v", "Δ", "b"),
+    OperationKind.SCAN: ("u", "Δ", "β", "γ"),
+    OperationKind.DELTA_RULE: ("q", "k", "v", "Δ", "β"),
     OperationKind.RECURRENCE: ("u",),
-    OperationKind.COMBINE: ("", "w"),
+    OperationKind.COMBINE: ("", "g"),
 }
 _GENERAL_ROLES = ("r", "k", "v", "d", "u", "a")  # of the inputs of a generalized delta rule
 _THROUGH = (
@@ -94,9 +98,9 @@ _THROUGH = (
     OperationKind.CONVOLUTION,
     OperationKind.JOIN,
 )  # keep a role
-_FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # names for tensors without a usual name
+_FREE = ("h", "r", "f", "a")  # names for tensors without a usual name; none of them has a meaning of its own
 _ANGLES = TensorName("θ")  # rotary angles
-_FIXED = {"slopes": "β", "temperatures": "τ"}  # tables without weights, by their function
+_FIXED = {"slopes": "ρ", "temperatures": "τ"}  # tables without weights, by their function
 _TABLES = {
     "tokens": "t",
     "layers": "t",
@@ -117,7 +121,7 @@ _THIS = TensorName("n")
 _FACTOR = TensorName("α")  # a constant of the model
 _EXPERT = TensorName("e")  # an expert that a token is routed to
 _BEFORE = Sum((_THIS, Minus(Number(1))))
-_STACKS = ("x", "z", "g", "j")  # outputs of repeated layers
+_STACKS = ("x", "z", "o")  # outputs of repeated layers
 _FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ", "xielu": "xIELU"}
 
 
@@ -259,6 +263,7 @@ class _Computing:
                 self.uses.setdefault(id(x.root), []).append((item, place, x))
         self.named: dict[object, TensorName] = {}
         self.found: list[Assignment] = []
+        self.factors: dict[int, TensorName] = {}  # the constants of the model, by operation
 
     def lines(self) -> list[Assignment]:
         """Return the lines; the last one is the output of the part. Raises _UnknownError."""
@@ -279,7 +284,17 @@ class _Computing:
             raise _UnknownError  # more than one output
         last_layers = id(y) in self.named  # the output of repeated layers has a name
         self.found.append(Assignment(TensorName("y"), self._shown(y, whole=not last_layers), _shape(y)))
-        return self.found
+        if len(self.factors) != 1:
+            return self.found
+        (only,) = self.factors.values()
+        return [
+            replace(line, shown=mapped(line.shown, lambda each: _FACTOR if each == only else each))
+            for line in self.found
+        ]
+
+    def _factor(self, entry: Entry) -> TensorName:
+        """Return the name of a constant of the model; a part with several numbers them."""
+        return self.factors.setdefault(id(entry), replace(_FACTOR, index=Number(len(self.factors) + 1)))
 
     def _mixed(self, scope: Scope) -> None:
         """Add the lines for layers of several kinds, in any order, each of which reads the output of the previous."""
@@ -318,11 +333,12 @@ class _Computing:
         self._run(self.name(scope), before, after, others, scope.count)
 
     def _run(self, name: str, before: Tensor, after: Tensor, others: Sequence[Tree], count: Expr) -> None:
-        letter = next((each for each in _STACKS if all(each != name.letter for name in self.named.values())), "")
+        taken = {name.letter for name in self.named.values() if name.index is not None}
+        letter = next((each for each in _STACKS if each not in taken), "")
         if not letter:
             raise _UnknownError
         self.found.append(Assignment(TensorName(letter, index=Number(0)), self._shown(before), _shape(before)))
-        layer = Applied(name, (TensorName(letter, index=_BEFORE), *others))
+        layer = ModuleCall(name, (TensorName(letter, index=_BEFORE), *others), module=f"{name}.*")
         self.found.append(Assignment(TensorName(letter, index=_THIS), layer, _shape(after), count))
         self.named[id(after.root)] = TensorName(letter, index=tree(count))
 
@@ -333,9 +349,9 @@ class _Computing:
         """
         shown, own = self._shown(x), _is_part(x)
         if shown == _ANGLES and id(x.root) not in self.named:  # two stacks may have different angles
-            self.named[id(x.root)] = shown = self._fresh(_ANGLES.letter)
+            self.named[id(x.root)] = shown = replace(self._fresh(_ANGLES.letter), index=_side(x, images=False))
         if not isinstance(shown, TensorName):
-            self.named[id(x.root)] = name = self._fresh("β" if len(x.shape) == 4 else "m")
+            self.named[id(x.root)] = name = self._fresh("ρ" if len(x.shape) == 4 else "")
             self.found.append(Assignment(name, shown, _shape(x.root if own else x)))
             shown = name
         return replace(shown, index=_THIS) if own else shown
@@ -437,7 +453,7 @@ class _Computing:
         The second value is True if the tensor is only a part of that input.
         """
         if self._routed(x):
-            return "w", False
+            return "g", False
         for item, position, view in self.uses.get(id(x), []):
             if _apart(item, view):
                 return "ε", False
@@ -459,9 +475,7 @@ class _Computing:
         if wanted:
             free = [TensorName(wanted), *(TensorName(wanted, index=Number(number)) for number in range(1, 99))]
             return next(name for name in free[partly:] if (wanted, name.index) not in taken)
-        inputs = list({id(x.root): x.root for x in read_by(self.scope)}.values())
-        beside = any(len(x.shape) == 3 and x.shape[0] != 2 for x in inputs[1:])  # the output of an encoder is m
-        used = {letter for letter, _ in taken} | ({"m"} if beside else set())
+        used = {letter for letter, _ in taken}
         letters = (letter for letter in _FREE if letter not in used)
         return next((TensorName(letter) for letter in letters), None) or self._fresh(_FREE[0])
 
@@ -486,8 +500,20 @@ class _Computing:
         """Return the name of an input of the part."""
         if id(x) not in self.named:
             stored = next((each for each in weights_of(self.scope) if each.path == x.name), None)
-            self.named[id(x)] = _vector(stored) if stored else self._fresh(self._wanted(x))
+            self.named[id(x)] = _vector(stored) if stored else self._input(x)
         return self.named[id(x)]
+
+    def _input(self, x: Tensor) -> TensorName:
+        """Return the name of an input; of two inputs of one kind, that of an encoder or of an image has a subscript."""
+        earlier = {REUSED_KEYS: "k", REUSED_VALUES: "v"}
+        if own := earlier.get(x.name.rpartition(".")[2]):
+            return TensorName(own, index=Word("earlier"))
+        wanted = self._wanted(x)
+        indices = [each.root for each in read_by(self.scope) if _looked_up(each.root, self.scope)]
+        several = len({id(each) for each in indices if self._wanted(each) == wanted}) > 1
+        if several and (side := _side(x)):
+            return TensorName(wanted, index=side)
+        return self._fresh(wanted)
 
     def _wanted(self, x: Tensor) -> str:
         if table := _looked_up(x, self.scope):
@@ -496,9 +522,8 @@ class _Computing:
             return "ε"
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
-        known = {FIRST_VALUES: "ν", REUSED_KEYS: "k", REUSED_VALUES: "v"}
-        if own := known.get(x.name.rpartition(".")[2]):
-            return own
+        if x.name.rpartition(".")[2] == FIRST_VALUES:
+            return "ν"
         if any(each.function == SCATTERED and each.inputs[1].root is x for each in entries_of(self.scope)):
             return "m"  # the tokens of images
         first = next((each.root for each in read_by(self.scope)), None)
@@ -507,7 +532,7 @@ class _Computing:
         sums = [each for each in entries_of(self.scope) if each.kind is OperationKind.ADD]
         added = [each for each in sums if any(view.root is x and len(view.shape) == 4 for view in each.inputs)]
         if added:  # to scores
-            return "β" if added[0].chosen is None else "κ"
+            return "ρ" if added[0].chosen is None else "κ"
         taken = {name.letter for name in self.named.values()}
         other = first is None or first.shape[:1] == (2,) or _looked_up(first, self.scope)  # x is free
         return "x" if other and "x" not in taken else "m"
@@ -516,7 +541,7 @@ class _Computing:
         read = read_by(scope)
         if scope.loop:
             raise _UnknownError
-        return Applied(self.name(scope), tuple(self._shown(x) for x in read))
+        return ModuleCall(self.name(scope), tuple(self._shown(x) for x in read), module=scope.name)
 
     def name(self, scope: Scope) -> str:
         """Return the name of a part: its last word if that is unique, otherwise shortened to fit a line."""
@@ -553,7 +578,7 @@ class _Computing:
             case OperationKind.LINEAR | OperationKind.EXPERTS:
                 return _capped(entry, self._affine(entry, Product((first, Transposed(self._weight(entry, "W"))))))
             case OperationKind.SCORES:
-                return _capped(entry, _scores(entry, first, rest[0]))
+                return _capped(entry, self._scores(entry, first, rest[0]))
             case OperationKind.SOFTMAX:
                 scores = self._scores_of(entry)
                 keys = "causal" if entry.mask == "causal" else ""
@@ -579,7 +604,7 @@ class _Computing:
                     return Product((_of_expert(rest[0]), first))
                 if self._routed(entry.inputs[0]) and isinstance(rest[0], TensorName):  # a number for each expert
                     return Pointwise((first, replace(rest[0], index=_EXPERT)))
-                return _multiplied(entry, first, rest)
+                return self._multiplied(entry, first, rest)
             case OperationKind.ADD if entry.function == SUBTRACTED:
                 return Sum((first, Minus(rest[0])))
             case OperationKind.ADD if entry.function == INTERPOLATED:
@@ -689,6 +714,27 @@ class _Computing:
         found = [scores for scores in map(self._scores_of, made) if scores is not None]
         return min(found, key=lambda scores: scores.window is None, default=None)
 
+    def _scores(self, entry: Entry, q: Tree, k: Tree) -> Tree:
+        """Return the product of each query with each key, divided by the root of the head dimension or scaled by α."""
+        if entry.function in ("rows", "columns"):
+            return Applied("by_row" if entry.function == "rows" else "by_column", (q, k))
+        if entry.function == "number":
+            return Product((self._factor(entry), q, Transposed(k)))
+        product = Product((q, Transposed(k)))
+        divided = product if entry.function == "none" else FractionNode(product, Root(tree(entry.inputs[0].width)))
+        return Applied("shift", (divided,)) if entry.function == "distances" else divided
+
+    def _multiplied(self, entry: Entry, x: Tree, others: Sequence[Tree]) -> Tree:
+        """Return an elementwise product, or a product with a constant or with the root of a width."""
+        if entry.function == RESCALED:
+            raise _UnknownError  # it has a norm of a matrix and its update, and does not multiply the bias
+        if others:
+            return Pointwise((x, *(Sum((Number(1), each)) if entry.function == "lifted" else each for each in others)))
+        root = Root(tree(entry.inputs[0].width))
+        if entry.function == "":
+            return Product((self._factor(entry), x))
+        return {"root": Product((root, x)), "over root": FractionNode(x, root)}[entry.function]
+
     def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
         """Return a scan with positive steps and with the decay computed from its stored logarithm."""
         step, *along = rest
@@ -738,6 +784,8 @@ class _Computing:
         every_axis = sorted((*entry.weights, *entry.shared), key=lambda weight: -len(weight.shape))
         own = every_axis[-1:] if letter == "b" else every_axis[:1]
         module, called = _module(own[0].path) if own else ("", "")
+        if called.isdigit():  # in a list of modules
+            called = ".".join(module.split(".")[-2:])
         entries = [item for item in self.items if isinstance(item, Entry)]
         tied = own and own[0] in entry.shared  # such as the head's matrix, which any module may store
         every = {
@@ -778,30 +826,16 @@ def _decay(entry: Entry, step: Tree) -> tuple[Tree, Tree, tuple[Tree, ...]]:
     return step, Minus(Applied("exp", (stored.pop("A_log"),))), tuple(stored.values())
 
 
-def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:
-    """Return the product of each query with each key, divided by the root of the head dimension or scaled by α."""
-    if entry.function in ("rows", "columns"):
-        return Applied("by_row" if entry.function == "rows" else "by_column", (q, k))
-    if entry.function == "number":
-        return Product((_FACTOR, q, Transposed(k)))
-    product = Product((q, Transposed(k)))
-    divided = product if entry.function == "none" else FractionNode(product, Root(tree(entry.inputs[0].width)))
-    return Applied("shift", (divided,)) if entry.function == "distances" else divided
+def _side(x: Tensor, images: bool = True) -> Word | None:
+    """Return the subscript for an input of an encoder or for the patches of an image, from the sizes in its shape."""
+    names = {size.name for axis in x.root.shape for size in axis.free_symbols}
+    if any(name.endswith("_enc") for name in names):
+        return Word("enc")
+    return Word("img") if images and "Z" in names else None
 
 
 def _capped(entry: Entry, shown: Tree) -> Tree:
     return Applied("cap", (shown,)) if entry.capped else shown
-
-
-def _multiplied(entry: Entry, x: Tree, others: Sequence[Tree]) -> Tree:
-    """Return an elementwise product, or a product with a constant or with the root of a width."""
-    if entry.function == RESCALED:
-        raise _UnknownError  # it has a norm of a matrix and its update, and does not multiply the bias
-    if others:
-        return Pointwise((x, *(Sum((Number(1), each)) if entry.function == "lifted" else each for each in others)))
-    root = Root(tree(entry.inputs[0].width))
-    factors = {"": Product((_FACTOR, x)), "root": Product((root, x)), "over root": FractionNode(x, root)}
-    return factors[entry.function]
 
 
 def _terms(shown: Tree) -> tuple[Tree, ...]:
