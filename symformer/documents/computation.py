@@ -338,7 +338,7 @@ class _Computing:
         if not letter:
             raise _UnknownError
         self.found.append(Assignment(TensorName(letter, index=Number(0)), self._shown(before), _shape(before)))
-        layer = ModuleCall(name, (TensorName(letter, index=_BEFORE), *others), module=f"{name}.*")
+        layer = ModuleCall(name, (TensorName(letter, index=_BEFORE), *others), _THIS, f"{name}.*")
         self.found.append(Assignment(TensorName(letter, index=_THIS), layer, _shape(after), count))
         self.named[id(after.root)] = TensorName(letter, index=tree(count))
 

@@ -7,7 +7,7 @@ have in all documents, such as W for a matrix.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..language.notation.display_tree import (
     Applied,
@@ -34,6 +34,7 @@ HEADS = (
     "is split into heads before the scores, and the heads are concatenated before the output matrix. If there are "
     "fewer key/value heads than query heads, several query heads share a key/value head."
 )
+SUBSCRIPTS = {"causal", "blocks", "chunk", "near"}  # of a softmax, explained with it
 USES = {"SiLU": "σ", "rms_group": "rms"}  # words that the meaning of another word uses
 
 
@@ -61,7 +62,7 @@ def legend(blocks: Sequence[Block]) -> list[Block]:
         return []
     said: set[str] = set()
     for block in blocks:
-        said |= set(_said(block.lines)) if isinstance(block, Computation) else set()
+        said |= set(words_in(block.lines)) if isinstance(block, Computation) else set()
     said |= {USES[word] for word in said & USES.keys()}
     rows: list[Sequence[Line]] = [[[Math(row.shown)], row.means] for row in ROWS if row.word in said]
     heads = any(word.startswith("softmax") for word in said)
@@ -69,12 +70,13 @@ def legend(blocks: Sequence[Block]) -> list[Block]:
     return [*blocks, Table([["Notation"], ["Meaning"]], rows, "lw", caption=CAPTION)] if rows else blocks
 
 
-def _said(lines: Sequence[Assignment]) -> Iterator[str]:
+def words_in(lines: Sequence[Assignment]) -> Iterator[str]:
     """Yield the words of one part's computation, and the letters that it reads but does not compute."""
     own = {each for line in lines for each in nodes(line.name) if isinstance(each, TensorName)}
     own |= {
         each for line in lines for each in nodes(line.shown) if isinstance(each, TensorName) and _of_layers(each, lines)
     }
+    own |= {replace(each, index=_EXPERT) for each in own}  # the weight of each expert is one of those of the router
     for line in lines:
         if line.times is not None:
             yield "n"
@@ -213,7 +215,16 @@ ROWS = (
     ),
     LegendEntry("α", _ALPHA, ["a constant of the part; several in one part are numbered"]),
     LegendEntry(
-        "n", _at("x", _N), ["the output of layer ", Math(_N), "; each additional list of layers uses another letter"]
+        "n",
+        _at("x", _N),
+        [
+            *(
+                "the output of layer ",
+                Math(_N),
+                "; each additional list of layers uses another letter. A function with ",
+            ),
+            *("the subscript ", Math(_N), " is layer ", Math(_N), " of the list with its name"),
+        ],
     ),
     LegendEntry(
         "pieces",
@@ -539,7 +550,10 @@ ROWS = (
         "delta",
         _word("delta", *map(TensorName, "qkvΔaβ")),
         [
-            *("the gated delta rule, per head, for each position i in turn, from a zero state, with queries ", Math(_at("q"))),
+            *(
+                "the gated delta rule, per head, for each position i in turn, from a zero state, with queries ",
+                Math(_at("q")),
+            ),
             *(" and keys ", Math(_at("k")), " divided by their lengths: ", Math(_at("r")), " = "),
             *(Math(_DECAYED), " is the decayed state, which returns ", Math(_RETURNED), " for the key "),
             *(Math(_at("k")), "; ", Math(_at("h")), " = ", Math(_CORRECTED), " is the new state; and "),
@@ -550,7 +564,11 @@ ROWS = (
         "wkv",
         _word("wkv", *map(TensorName, "rkvdua")),
         [
-            *("the generalized delta rule, per head, for each position i in turn, from a zero state: ", Math(_at("h")), " = "),
+            *(
+                "the generalized delta rule, per head, for each position i in turn, from a zero state: ",
+                Math(_at("h")),
+                " = ",
+            ),
             *(Math(_RENEWED), " is the state, and ", Math(Product((_at("h"), _at("r")))), " is the output"),
         ],
     ),

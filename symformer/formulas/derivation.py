@@ -268,12 +268,14 @@ def _section(
             for count, below in parts
         ]
         filled = [_times(count, tree(expand(_layer(below, commons).xreplace(relations)))) for count, below in parts]
+        once = Add(*(count * _layer(below, commons) for count, below in parts)).free_symbols
+        replaced = tuple(size for size in totals if size in special.free_symbols - once)
         total = gathered(special, totals)
         counted = tuple(size for size in totals if size in total.free_symbols - special.free_symbols)
         steps: list[tuple[Tree, Reason]] = [
             (terms_tree(named), ()),
             (terms_tree(filled), tuple(below for _, below in parts if below.entry is None)),
-            (tree(special), ()),
+            (tree(special), replaced),
             (tree(total), counted),
         ]
     else:
