@@ -9,14 +9,14 @@ from itertools import pairwise
 from sympy import Expr, Integer, Symbol, expand
 
 from ..language.symbols import letter
-from ..ledger.facts import Ledger, Mixture, Scope
+from ..ledger.facts import Ledger, Scope
 from ..ledger.layer_kinds import mixtures
-from ..output.blocks import Block, Code, Math, Paragraph, Piece, listed
+from ..output.blocks import Code, Math, Piece, listed, maybe
 
 LISTED = 12  # numbers of layers in a sentence
 
 
-def layer_order(ledger: Ledger, layers: Sequence[Symbol], known: Mapping[Symbol, int]) -> dict[str, list[Block]]:
+def layer_order(ledger: Ledger, layers: Sequence[Symbol], known: Mapping[Symbol, int]) -> dict[str, list[Piece]]:
     """Return a sentence on the order of the kinds of layers, by the path of their list.
 
     Parameters
@@ -29,15 +29,14 @@ def layer_order(ledger: Ledger, layers: Sequence[Symbol], known: Mapping[Symbol,
         The sizes of the model.
 
     """
-    found: dict[str, list[Block]] = {}
+    found: dict[str, list[Piece]] = {}
     for mixture, kinds in mixtures(ledger.apart).items():
         if len(kinds) < 2:
             continue
         if mixture.order == "kind by kind":
-            said = _one_after_another(kinds, mixture.total)
+            found[mixture.path] = _one_after_another(kinds, mixture.total)
         else:
-            said = _numbered(mixture, kinds, layers, known)
-        found[mixture.path] = [Paragraph(said)]
+            found[mixture.path] = _numbered(kinds, layers, known)
     return found
 
 
@@ -54,19 +53,18 @@ def _one_after_another(kinds: Sequence[Scope], total: Expr) -> list[Piece]:
     return ["In order, ", *listed(*ranges), "."]
 
 
-def _numbered(
-    mixture: Mixture, kinds: Sequence[Scope], layers: Sequence[Symbol], known: Mapping[Symbol, int]
-) -> list[Piece]:
-    counts = {kind.count: kind for kind in kinds}
+def _numbered(kinds: Sequence[Scope], layers: Sequence[Symbol], known: Mapping[Symbol, int]) -> list[Piece]:
+    counts = {kind.count: kind for kind in kinds if known.get(kind.count) != 0}
     order = [size for size in layers if size in counts]
-    if not order or Counter(order) != {size: known.get(size) for size in counts if known.get(size)}:
+    if Counter(order) != {size: known.get(size) for size in counts} or len(counts) < 2:
         return ["The kinds of layers follow each other in the order of the config."]
     *others, most = sorted(counts, key=order.count)
     numbers = {size: _places([place for place, each in enumerate(order, 1) if each == size]) for size in others}
     said: list[list[Piece]] = [[where, *_kind(size, counts[size].name)] for size, where in numbers.items() if where]
     rest = [_kind(size, counts[size].name) for size in (*(size for size in others if not numbers[size]), most)]
     said.append(["all others are ", *listed(*rest), *([", in the order of the config"] if rest[1:] else [])])
-    return [f"Of the {len(order)} layers, ", *listed(*said, last="; "), "."]
+    told = [piece for place, each in enumerate(said) for piece in (*maybe(place, "; "), *each)]
+    return [f"Of the {len(order)} layers, ", *told, "."]
 
 
 def _kind(count: Expr, name: str) -> list[Piece]:

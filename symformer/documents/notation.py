@@ -122,12 +122,20 @@ def _defined(block: Block) -> Iterator[tuple[str, str]]:
                         yield _name(piece.shown), plain(meaning)
         case Paragraph(line=line, defines=True):
             for piece, after in pairwise(line):
-                if isinstance(piece, Math):
-                    yield _name(piece.shown), after.strip(" ,;.") if isinstance(after, str) else ""
+                match piece:
+                    case Math(Label() as stated):
+                        yield _name(stated), _total(stated)
+                    case Math(Size() as size) if isinstance(after, str):
+                        yield _name(size), after.strip(" ,;.")
         case Equation(chain=chain):
             for label in chain.labels:
                 if isinstance(label, Label):
-                    yield _name(label), str(expand(label.stands_for)) if label.name else "the total"
+                    yield _name(label), _total(label)
+
+
+def _total(label: Label) -> str:
+    """Return the meaning of the label of a part, whose total it stands for, or of the whole."""
+    return str(expand(label.stands_for)) if label.name else "the total"
 
 
 def _used(block: Block) -> Iterator[str]:

@@ -118,10 +118,11 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
             blocks += [Paragraph(["Each of these layers computes:"]), *does, *located]
         else:
             blocks += [*located, *does, *(traced.blocks(section.line) if traced else ())]
-        if section.line.is_common:
-            blocks += orders.pop(section.line.path, [])
+        if section.line.is_common:  # only the first chapter states the order
             adding = any(each.common is section.line for each in sections)
-            blocks += [Paragraph([Math(section.chain.labels[0]), ADDED])] if adding else []
+            said: list[Piece] = [Math(section.chain.labels[0]), ADDED] if adding else []
+            said += [*maybe(adding, " "), *orders.pop(section.line.path, [])]
+            blocks += [Paragraph(said)] if said else []
         if section.terms:
             blocks.append(_table_of_parts(section, columns, formula, places))
             blocks += _ideas(computes, section, formula)
@@ -131,7 +132,7 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
         return _explained(blocks, sections, formula, computes)
     blocks.append(Heading(1, ["The model" if found.is_model else "The whole"], formula.id))
     blocks += [*_computed(computes, whole, formula), *(traced.blocks(whole.line) if traced else ())]
-    blocks += [block for each in orders.values() for block in each]
+    blocks += map(Paragraph, orders.values())
     if not whole.composite and whole.terms:
         blocks.append(_term_table(whole, columns, formula))
     return _explained([*blocks, _equation(whole, whole.chain, formula, places)], sections, formula, computes)
