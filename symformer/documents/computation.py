@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import count
 
 from sympy import Expr, Integer, expand
 
@@ -473,8 +474,8 @@ class _Computing:
         """Return an unused name: the wanted one, if necessary with a number as its index."""
         taken = {(name.letter, name.index) for name in self.named.values()}
         if wanted:
-            free = [TensorName(wanted), *(TensorName(wanted, index=Number(number)) for number in range(1, 99))]
-            return next(name for name in free[partly:] if (wanted, name.index) not in taken)
+            indices = (Number(number) if number else None for number in count(int(partly)))
+            return next(TensorName(wanted, index=each) for each in indices if (wanted, each) not in taken)
         used = {letter for letter, _ in taken}
         letters = (letter for letter in _FREE if letter not in used)
         return next((TensorName(letter) for letter in letters), None) or self._fresh(_FREE[0])
