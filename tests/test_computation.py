@@ -7,8 +7,9 @@ from sympy import expand
 
 import symformer as sf
 from symformer.architectures import architecture
-from symformer.documents.computation import computation, operation_roles
+from symformer.documents.computation import computation
 from symformer.documents.ledger_dataflow import scope_of
+from symformer.documents.operation_roles import operation_roles
 from symformer.formulas.factorization import factored
 from symformer.language.notation.display_tree import value
 from symformer.language.notation.latex import latex
