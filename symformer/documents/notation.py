@@ -128,7 +128,7 @@ def _defined(block: Block) -> Iterator[tuple[str, str]]:
                     case Math(Size() as size) if isinstance(after, str):
                         yield _name(size), after.strip(" ,;.")
         case Equation(chain=chain):
-            for label in chain.labels:
+            for label in (each for shown in chain.labels for each in nodes(shown)):  # such as N, or N/(BS) if divided
                 if isinstance(label, Label):
                     yield _name(label), _total(label)
 
