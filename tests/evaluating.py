@@ -387,7 +387,7 @@ def free(lines: Sequence[Assignment]) -> Iterator[str]:
             if (
                 isinstance(each, TensorName)
                 and not each.below
-                and each.letter not in "Wwbαe"
+                and each.letter not in "Wwbαen"
                 and not {text(each), own_part(each), "g" if each.index == EXPERT else text(each)} & known
             ):
                 yield own_part(each)
