@@ -47,7 +47,7 @@ from symformer.output.blocks import Assignment
 
 from .words import Chosen, Function
 
-EXPERT, LAYER, FACTOR = TensorName("e"), TensorName("n"), TensorName("α")
+EXPERT, LAYER, FACTOR = TensorName("e"), TensorName("n"), "α"
 ROUNDING = 1e-6  # tolerance for angles stored in single precision
 
 
@@ -263,11 +263,11 @@ class Reader:
 
     def name(self, shown: TensorName) -> Tensor:
         """Return a computed value, an input or a weight."""
-        if shown == TensorName("w", index=EXPERT):  # scaled, or as the router chose it
-            return self.known.get(text(shown), self.known.get("w"))[..., None]
+        if shown == TensorName("g", index=EXPERT):  # scaled, or as the router chose it
+            return self.known.get(text(shown), self.known.get("g"))[..., None]
         if text(shown) in self.known:
             return self.known[text(shown)]
-        if shown == FACTOR:
+        if shown.letter == FACTOR:
             return torch.tensor(next(self.factors), dtype=torch.float64)
         for letter in (f"{self.path.partition('.')[0]}.{text(shown)}", text(shown)):  # sizes of a tower first
             if letter in self.whose.given:
@@ -387,8 +387,8 @@ def free(lines: Sequence[Assignment]) -> Iterator[str]:
             if (
                 isinstance(each, TensorName)
                 and not each.below
-                and each.letter not in "Wwbαe"
-                and not {text(each), own_part(each)} & known
+                and each.letter not in "Wwbαen"
+                and not {text(each), own_part(each), "g" if each.index == EXPERT else text(each)} & known
             ):
                 yield own_part(each)
         known |= {text(each) for each in nodes(line.name) if isinstance(each, TensorName)}

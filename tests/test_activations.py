@@ -87,7 +87,7 @@ def test_checkpointed_layer_saves_only_its_input() -> None:
     """Compare with a count by hand.
 
     4·B·S·E for each of L layers and for the final norm's input; outside of them, 8·B·S and 8·S for indices, the mean
-    and 1/σ of the final norm, and the input of the head; and one mask of 4·B·S² with eager attention.
+    and 1/std of the final norm, and the input of the head; and one mask of 4·B·S² with eager attention.
     """
     gpt2 = architecture("gpt2")
     outside = 4 * B * S * E * (L + 1) + 8 * B * S + 8 * S + 8 * B * S + 4 * B * S * E

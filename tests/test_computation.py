@@ -7,8 +7,9 @@ from sympy import expand
 
 import symformer as sf
 from symformer.architectures import architecture
-from symformer.documents.computation import computation, operation_roles
+from symformer.documents.computation import computation
 from symformer.documents.ledger_dataflow import scope_of
+from symformer.documents.operation_roles import operation_roles
 from symformer.formulas.factorization import factored
 from symformer.language.notation.display_tree import value
 from symformer.language.notation.latex import latex
@@ -28,7 +29,7 @@ LINES = {
     ("gpt2", "h.*"): ["h = x + attn(ln_1(x)) [B, S, E]", "y = h + mlp(ln_2(h)) [B, S, E]"],
     ("gpt2", ""): [
         "x_0 = wte(t) + wpe(i) [B, S, E]",
-        "x_n = h(x_n-1) [B, S, E]",
+        "x_n = h_n(x_n-1) [B, S, E]",
         "y = ln_f(x_L) W_wteᵀ [B, S, V]",
     ],
     ("llama", "layers.*.self_attn"): [
@@ -41,9 +42,9 @@ LINES = {
     ("llama", "layers.*.input_layernorm"): ["y = x/rms(x) ⊙ w […, E]"],
     ("gemma", "layers.*.input_layernorm"): ["y = x/rms(x) ⊙ (1 + w) […, E]"],
     ("mixtral", "layers.*.mlp"): [
-        "w = route_K(x W_gateᵀ) [B, S, K]",
+        "g = route_K(x W_gateᵀ) [B, S, K]",
         "[h_e, r_e] = x W_gate_up_proj,eᵀ [B, S, K, M + M]",
-        "y = ∑_e w_e (SiLU(h_e) ⊙ r_e) W_down_proj,eᵀ [B, S, E]",
+        "y = ∑_e g_e (SiLU(h_e) ⊙ r_e) W_down_proj,eᵀ [B, S, E]",
     ],
     ("bert", "encoder.layer.*"): [  # its feed-forward network is not a torch module
         "h = attention.output.LayerNorm(x + attention(x)) [B, S, E]",
@@ -53,18 +54,18 @@ LINES = {
     ],
     ("gemma3-multimodal", "vision_tower"): [  # its class reads last_hidden_state, not the output of the pooling head
         "x_0 = patch_embedding(x) + position_embedding(i) [B_vis, Z²/Z_patch², E_vis]",
-        "x_n = layers(x_n-1) [B_vis, Z²/Z_patch², E_vis]",
+        "x_n = layers_n(x_n-1) [B_vis, Z²/Z_patch², E_vis]",
         "y = post_layernorm(x_L_vis) [B_vis, Z²/Z_patch², E_vis]",
     ],
     ("t5", "decoder.block.*"): [
-        "h = x + SelfAttention(layer.0.layer_norm(x), β) [B, S, E]",
+        "h = x + SelfAttention(layer.0.layer_norm(x), ρ) [B, S, E]",
         "r = h + EncDecAttention(layer.1.layer_norm(h), m) [B, S, E]",
         "y = r + DenseReluDense(layer.2.layer_norm(r)) [B, S, E]",
     ],
     ("mamba2", "layers.*.mixer"): [
         "[h, u, Δ] = x W_in_projᵀ [B, S, A_ssm·D_ssm + (A_ssm·D_ssm + 2·G_ssm·N_state) + A_ssm]",
-        "[u_1, b, c] = SiLU(conv(W_conv1d, u) + b_conv1d) [B, S, A_ssm·D_ssm + G_ssm·N_state + G_ssm·N_state]",
-        "r = scan(u_1, softplus(Δ + w_dt_bias), -exp(w_A_log), b, c, w_D) [B, S, A_ssm·D_ssm]",
+        "[u_1, β, γ] = SiLU(conv(W_conv1d, u) + b_conv1d) [B, S, A_ssm·D_ssm + G_ssm·N_state + G_ssm·N_state]",
+        "r = scan(u_1, softplus(Δ + w_dt_bias), -exp(w_A_log), β, γ, w_D) [B, S, A_ssm·D_ssm]",
         "f = r ⊙ SiLU(h) [B, S, A_ssm·D_ssm]",
         "y = (f/rms_group(f) ⊙ w_norm) W_out_projᵀ [B, S, E]",
     ],

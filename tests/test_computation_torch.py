@@ -183,7 +183,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         if kind == "dinov3_vit":
             given["θ"] = image_angles(size["Z"] // size["Z_patch"], width, known.rope_theta)
         if kind == "t5gemma":
-            given["θ"], given["θ_1"] = (
+            given["θ_enc"], given["θ"] = (
                 angles(size[name], 1e4, long) for name, long in (("D_enc", SOURCE), ("D", LENGTH))
             )
         given |= {
@@ -234,7 +234,7 @@ def keep_reused(theirs: Any, given: dict[str, Tensor]) -> None:
     def keep(module: Any, inputs: Any, facts: Mapping[str, Any]) -> None:
         kind = KINDS[module.layer_type].removesuffix("_layers")
         for letter, x in zip("kv", facts["shared_kv_states"][module.layer_type], strict=True):
-            given[f"{kind}_reusing_layers.{letter}"] = given[letter] = x
+            given[f"{kind}_reusing_layers.{letter}_earlier"] = given[f"{letter}_earlier"] = x
 
     for layer in theirs.model.layers:
         if layer.self_attn.is_kv_shared_layer:
@@ -296,7 +296,7 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
     if kind in ("clip", "siglip"):
         x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         patches = torch.arange((kind == "clip") + (size["Z"] // size["Z_patch"]) ** 2)[None]
-        return {"pixel_values": x, "input_ids": TOKENS}, {"x": x, "t": TOKENS, "i": patches, "i_1": at}
+        return {"pixel_values": x, "input_ids": TOKENS}, {"x": x, "t": TOKENS, "i_img": patches, "i": at}
     if kind in ("llava", "gemma3", "paligemma"):
         x = torch.randn(4, size["N_chan"], size["Z"], size["Z"], dtype=torch.float64)
         tokens = TOKENS.clone()
@@ -321,17 +321,17 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
     if kind == "whisper":
         x = torch.randn(2, size["N_mel"], 2 * size["P_enc"], dtype=torch.float64)
         return {"input_features": x, "decoder_input_ids": TOKENS}, {
-            **{"x": x, "t": TOKENS, "i": torch.arange(size["P_enc"])[None], "i_1": at.expand(2, -1)}
+            **{"x": x, "t": TOKENS, "i_enc": torch.arange(size["P_enc"])[None], "i": at.expand(2, -1)}
         }
     if kind in ("t5", "mt5", "umt5", "t5gemma", "bart", "mbart", "m2m_100"):
-        given = {"t": READ, "t_1": TOKENS, "i": torch.arange(SOURCE).expand(2, -1), "i_1": at}
+        given = {"t_enc": READ, "t": TOKENS, "i_enc": torch.arange(SOURCE).expand(2, -1), "i": at}
         if kind in ("t5", "mt5", "umt5"):
-            given |= {"d": distances(SOURCE, 14, both=True), "d_1": distances(LENGTH, 14, both=False)}
+            given |= {"d_enc": distances(SOURCE, 14, both=True), "d": distances(LENGTH, 14, both=False)}
         if kind == "m2m_100":  # numbers of positions start after the padding token
             towers = {"p": SOURCE, "p_1": LENGTH}
             given |= {name: sine_halves(2 + torch.arange(length), 24)[None] for name, length in towers.items()}
         if kind == "umt5":
-            given |= {"encoder.d": given["d"], "decoder.d": given["d_1"]}
+            given |= {"encoder.d": given["d_enc"], "decoder.d": given["d"]}
         return {"input_ids": READ, "decoder_input_ids": TOKENS}, given
     given = {"t": TOKENS, "i": at}
     inputs: dict[str, Any] = {"input_ids": TOKENS}
@@ -346,7 +346,7 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         scale, floor = (ropes[each] for each in ("llama_4_scaling_beta", "original_max_position_embeddings"))
         given["τ"] = temperatures(range(LENGTH), floor, scale)
     if kind in ("bloom", "mpt"):
-        given["β"] = slopes(size["A"], LENGTH)
+        given["ρ"] = slopes(size["A"], LENGTH)
     return inputs, given
 
 
@@ -478,9 +478,9 @@ def test_computed_lines_match_modules_without_a_config(name: str) -> None:
         case "transformer-decoder-layer":
             given, inputs = {"x": x, "m": m}, (x, m)
         case "transformer":
-            given, inputs = {"x": m, "m_1": x}, (m, x)
+            given, inputs = {"x": m, "m": x}, (m, x)
         case "embedded":
-            given, inputs = {"t": READ, "t_1": TOKENS}, (READ, TOKENS)
+            given, inputs = {"t_enc": READ, "t": TOKENS}, (READ, TOKENS)
         case _:
             given, inputs = {"t": TOKENS}, (TOKENS,)
 

@@ -656,16 +656,17 @@ def paragraphs(made_: Document) -> list[str]:
 
 
 def test_long_bracket_is_wrapped() -> None:
-    """After substituting the parts of DeepSeek-V3, no line fits the total of a layer times L."""
+    """After substituting the parts of DeepSeek-V3, no line fits the total of a layer times the number of layers."""
     spelt = spell(derivation("deepseek-v3"), "tex")
-    put_in = spelt[spelt.index("&= V E + L(E A") : spelt.index(r"by \eqref{eq:deepseek-v3.params.embed_tokens}")]
+    start = r"&= V E + L_{\mathrm{dense}}(E A"
+    put_in = spelt[spelt.index(start) : spelt.index(r"by \eqref{eq:deepseek-v3.params.embed_tokens}")]
     rows = [row.strip() for row in put_in.split(r"\\")]
     assert rows[0].endswith(r"A R_{\mathrm{kv}} D_{\mathrm{v}}")
-    assert rows[1].startswith(r"&\quad {} + E R_{\mathrm{q}}")
-    assert r"R_{\mathrm{kv}}) + L_{\mathrm{dense}} (3 E H)" in rows[1]
-    assert put_in.count("(") == put_in.count(")") == 3
+    assert rows[1].startswith(r"&\quad {} + 3 E H + E R_{\mathrm{q}}")
+    assert rows[2].startswith(r"&\quad {} + L_{\mathrm{moe}}(3 E X M")
+    assert put_in.count("(") == put_in.count(")") == 2
     in_typst = spell(derivation("deepseek-v3"), "typ")
-    assert r"V E + L \( E A" in in_typst
+    assert r'V E + L_"dense" \( E A' in in_typst
 
 
 def test_tables_are_numbered_in_order() -> None:
@@ -726,8 +727,8 @@ def test_parts_sharing_a_section_are_described_separately() -> None:
     assert any(line.startswith(every) for line in said)
     block = next(line for line in said if "x + norm(f(norm(x)))" in line)
     assert block.startswith("Common to all L layers, layers.*. ")
-    kinds = [line for line in paragraphs(derivation("gemma-2-2b", "flops")) if "specific to" in line]
-    assert kinds == ["Specific to L_local of the L layers, layers.*; specific to L_global of the L layers, layers.*:"]
+    kinds = [line for line in paragraphs(derivation("gemma-2-2b", "flops")) if line.startswith("L_local of")]
+    assert kinds == ["L_local of the L layers, layers.*; L_global of the L layers, layers.*:"]
     latent = next(line for line in paragraphs(derivation("deepseek-v3")) if "projections of one latent" in line)
     assert latent.startswith("layers.*.self_attn. ")
 

@@ -9,7 +9,7 @@ import pytest
 from symformer.architectures import architecture, names
 from symformer.documents.computation import computation, named_parts
 from symformer.documents.ledger_dataflow import scopes_in
-from symformer.documents.legend import ROWS, _said, legend
+from symformer.documents.legend import ROWS, legend, words_in
 from symformer.language.notation.display_tree import Applied, nodes
 from symformer.language.notation.text import text
 from symformer.output.blocks import Computation, Paragraph, Table
@@ -26,7 +26,7 @@ def words_of(name: str) -> tuple[frozenset[str], tuple[Computation, ...]]:
     for _, scope in scopes_in(architecture(name).component.ledger.apart.root, ""):
         if lines := computation(scope):
             blocks.append(Computation(lines))
-            said |= set(_said(lines)) - named_parts(scope).keys()
+            said |= set(words_in(lines)) - named_parts(scope).keys()
             said -= {
                 line.shown.function for line in lines if line.times is not None and isinstance(line.shown, Applied)
             }
@@ -49,14 +49,14 @@ def test_every_explanation_is_used() -> None:
 @pytest.mark.parametrize(
     ("name", "there", "absent"),
     [
-        ("gpt2", "softmax_causal(r)", "scan(u, Δ, a, b, c, d)"),
+        ("gpt2", "softmax_causal(r)", "scan(u, Δ, a, β, γ, w)"),
         ("bert", "softmax(r)", "softmax_causal(r)"),
-        ("gpt-oss", "softmax_causal(n)(r)", "softmax(r)"),
-        ("modernbert", "softmax_near(n)(r)", "softmax_causal(r)"),
+        ("gpt-oss", "softmax_causal(l)(r)", "softmax(r)"),
+        ("modernbert", "softmax_near(l)(r)", "softmax_causal(r)"),
         ("mamba2", "rms_group(x)", "rotate(x, θ)"),
-        ("gemma2", "cap(x)", "route_k(x)"),
-        ("llama", "σ(x)", "β"),  # SiLU contains it
-        ("vit", "[c; d]", "[c, d]"),
+        ("gemma2", "cap(x)", "route_l(x)"),
+        ("llama", "σ(x)", "ρ"),  # SiLU contains it
+        ("vit", "[r; f]", "[r, f]"),
     ],
 )
 def test_unused_words_are_not_explained(name: str, there: str, absent: str) -> None:
@@ -82,5 +82,5 @@ def test_names_of_lower_parts_are_not_letters() -> None:
     ]
     lines = computation(scope)
     assert "W_in_proj,qᵀ" in text(lines[0].shown)
-    assert "q" not in set(_said(lines))
+    assert "q" not in set(words_in(lines))
     assert not [each for each in nodes(lines[0].shown) if text(each) == "q"]

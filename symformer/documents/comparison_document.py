@@ -29,6 +29,7 @@ from ..quantities import quantity as find_quantity
 from ..views.formula_facts import changed_conventions, check_of, conditions_of, subject_of
 from .condition_text import conditions
 from .figures.inset import comparison_figure
+from .notation import symbols_of
 from .part_sections import about_part
 from .references import with_references
 from .sentences import sentence
@@ -54,6 +55,7 @@ def document(found: Sequence[Comparison], version: str) -> Document:
             said.append(Heading(1, [capital(each.formulas[0].measure.title + per(each))]))
             chapter = [replace(one, level=one.level + 1) if isinstance(one, Heading) else one for one in chapter]
         said += chapter
+    symbols_of(said)
     said, keys = with_references(said)
     sides = sides_of(found[0])
     titles = [each.formulas[0].measure.title + per(each) for each in found]

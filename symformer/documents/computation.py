@@ -2,14 +2,17 @@
 
 Sizes are capital letters, so tensors are small ones: q, k and v for the inputs of attention, y for the output of a
 part. A result that is used once is written where it is used; one that is split, or used again, has its own line.
+Letters of results are local to a part. Weights and submodules have their names below the part here; a document
+completes these where two of them are alike.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import count
 
-from sympy import Expr, Integer, expand
+from sympy import Expr, Integer
 
 from ..language.notation.display_tree import (
     Applied,
@@ -17,6 +20,7 @@ from ..language.notation.display_tree import (
     Indexed,
     Listed,
     Minus,
+    ModuleCall,
     Number,
     Pointwise,
     Power,
@@ -28,11 +32,11 @@ from ..language.notation.display_tree import (
     Transposed,
     Tree,
     Word,
+    mapped,
     tree,
 )
 from ..language.notation.text import text
 from ..ledger.facts import (
-    ATTENDING,
     AVERAGED,
     BACK,
     CARRYING,
@@ -72,19 +76,24 @@ from ..ledger.facts import (
     OperationKind,
     Scope,
     Tensor,
-    Weight,
 )
 from ..output.blocks import Assignment
 from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, read_by, weights_of
+from .operation_roles import ROLES
+from .tensor_notation import (
+    TABLES,
+    is_part,
+    is_read_in_parts,
+    is_several,
+    module_of,
+    shape_of,
+    side_by_side,
+    side_of,
+    table_of,
+    vector,
+    whole_view,
+)
 
-_ROLES = {  # the usual names of the inputs of an operation
-    OperationKind.SCORES: ("q", "k"),
-    OperationKind.MIX: ("", "v"),
-    OperationKind.SCAN: ("u", "Δ", "b", "c"),
-    OperationKind.DELTA_RULE: ("q", "k", "v", "Δ", "b"),
-    OperationKind.RECURRENCE: ("u",),
-    OperationKind.COMBINE: ("", "w"),
-}
 _GENERAL_ROLES = ("r", "k", "v", "d", "u", "a")  # of the inputs of a generalized delta rule
 _THROUGH = (
     OperationKind.ROTATE,
@@ -94,17 +103,9 @@ _THROUGH = (
     OperationKind.CONVOLUTION,
     OperationKind.JOIN,
 )  # keep a role
-_FREE = ("h", "r", "f", "s", "m", "l", "o", "p", "a")  # names for tensors without a usual name
+_FREE = ("h", "r", "f", "a")  # names for tensors without a usual name; none of them has a meaning of its own
 _ANGLES = TensorName("θ")  # rotary angles
-_FIXED = {"slopes": "β", "temperatures": "τ"}  # tables without weights, by their function
-_TABLES = {
-    "tokens": "t",
-    "layers": "t",
-    "positions": "i",
-    "segments": "s",
-    "distances": "d",
-    "classes": "c",
-}  # the index into each table
+_FIXED = {"slopes": "ρ", "temperatures": "τ"}  # tables without weights, by their function
 _NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
     **dict.fromkeys(("layer", "layer_cast", "layer_offset"), (True, "std")),
     **dict.fromkeys(("rms", "rms_uncast", "rms_late", "rms_single", "rms_offset"), (False, "rms")),
@@ -117,7 +118,7 @@ _THIS = TensorName("n")
 _FACTOR = TensorName("α")  # a constant of the model
 _EXPERT = TensorName("e")  # an expert that a token is routed to
 _BEFORE = Sum((_THIS, Minus(Number(1))))
-_STACKS = ("x", "z", "g", "j")  # outputs of repeated layers
+_STACKS = ("x", "z", "o")  # outputs of repeated layers
 _FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ", "xielu": "xIELU"}
 
 
@@ -163,50 +164,6 @@ def computation(scope: Scope) -> list[Assignment]:
 
 def _last(shape: Tree) -> Tree:
     return Listed((TensorName("…"), shape.items[-1])) if isinstance(shape, Listed) else shape
-
-
-def operation_roles(scope: Scope) -> dict[str, str]:
-    """Return the roles of the operations and parts of an attention part: queries, keys, values or the output.
-
-    A projection that computes the queries and also reaches the output without the scores computes a gate of the output.
-    """
-    entries = [item for item in items_of(scope) if isinstance(item, Entry)]
-    if not any(entry.kind is OperationKind.SCORES for entry in entries):
-        return {}
-    readers: dict[int, list[tuple[Item, int]]] = {}
-    for item in items_of(scope):
-        for place, x in enumerate(read_by(item)):
-            readers.setdefault(id(x.root), []).append((item, place))
-
-    def reached(x: Tensor) -> set[str]:
-        found: set[str] = set() if id(x) in readers else {"o"}
-        for item, place in readers.get(id(x), []):
-            if isinstance(item, Entry) and item.kind in ATTENDING:
-                role = _ROLES[item.kind][place]
-                found |= {role} if role else set()
-            elif isinstance(item, Entry) and item.kind is OperationKind.CHOOSE:
-                found.add("c")
-            else:
-                found |= reached(given_by(item))
-        return found
-
-    names = {"q": "queries", "k": "keys", "v": "values", "c": "choice of keys", "o": "output gate"}
-    said: dict[str, str] = {}
-    for item in items_of(scope):
-        chooses = isinstance(item, Scope) and any(each.kind is OperationKind.CHOOSE for each in entries_of(item))
-        roles = {"c"} if chooses else reached(given_by(item))
-        *first, last = [names[role] for role in names if role in roles] if roles - {"o"} else ["output"]
-        said[_name(item, scope)] = f"{', '.join(first)} and {last}" if first else last
-    return said
-
-
-def _name(item: Item, scope: Scope) -> str:
-    """Return the name of an operation or a part inside a part."""
-    if isinstance(item, Scope):
-        return item.name
-    own = next(iter(entries_of(scope))).path
-    outside = own[: own.rfind(f"{scope.name}.") + len(scope.name) + 1] if f"{scope.name}." in own else ""
-    return item.path.removeprefix(outside)
 
 
 def named_parts(scope: Scope) -> dict[str, Scope]:
@@ -259,6 +216,7 @@ class _Computing:
                 self.uses.setdefault(id(x.root), []).append((item, place, x))
         self.named: dict[object, TensorName] = {}
         self.found: list[Assignment] = []
+        self.factors: dict[int, TensorName] = {}  # the constants of the model, by operation
 
     def lines(self) -> list[Assignment]:
         """Return the lines; the last one is the output of the part. Raises _UnknownError."""
@@ -278,8 +236,18 @@ class _Computing:
         ):
             raise _UnknownError  # more than one output
         last_layers = id(y) in self.named  # the output of repeated layers has a name
-        self.found.append(Assignment(TensorName("y"), self._shown(y, whole=not last_layers), _shape(y)))
-        return self.found
+        self.found.append(Assignment(TensorName("y"), self._shown(y, whole=not last_layers), shape_of(y)))
+        if len(self.factors) != 1:
+            return self.found
+        (only,) = self.factors.values()
+        return [
+            replace(line, shown=mapped(line.shown, lambda each: _FACTOR if each == only else each))
+            for line in self.found
+        ]
+
+    def _factor(self, entry: Entry) -> TensorName:
+        """Return the name of a constant of the model; a part with several numbers them."""
+        return self.factors.setdefault(id(entry), replace(_FACTOR, index=Number(len(self.factors) + 1)))
 
     def _mixed(self, scope: Scope) -> None:
         """Add the lines for layers of several kinds, in any order, each of which reads the output of the previous."""
@@ -318,12 +286,13 @@ class _Computing:
         self._run(self.name(scope), before, after, others, scope.count)
 
     def _run(self, name: str, before: Tensor, after: Tensor, others: Sequence[Tree], count: Expr) -> None:
-        letter = next((each for each in _STACKS if all(each != name.letter for name in self.named.values())), "")
+        taken = {name.letter for name in self.named.values() if name.index is not None}
+        letter = next((each for each in _STACKS if each not in taken), "")
         if not letter:
             raise _UnknownError
-        self.found.append(Assignment(TensorName(letter, index=Number(0)), self._shown(before), _shape(before)))
-        layer = Applied(name, (TensorName(letter, index=_BEFORE), *others))
-        self.found.append(Assignment(TensorName(letter, index=_THIS), layer, _shape(after), count))
+        self.found.append(Assignment(TensorName(letter, index=Number(0)), self._shown(before), shape_of(before)))
+        layer = ModuleCall(name, (TensorName(letter, index=_BEFORE), *others), _THIS, f"{name}.*")
+        self.found.append(Assignment(TensorName(letter, index=_THIS), layer, shape_of(after), count))
         self.named[id(after.root)] = TensorName(letter, index=tree(count))
 
     def _beside(self, x: Tensor) -> Tree:
@@ -331,12 +300,12 @@ class _Computing:
 
         If each layer has its own part of it, the name has the index of the layer.
         """
-        shown, own = self._shown(x), _is_part(x)
+        shown, own = self._shown(x), is_part(x)
         if shown == _ANGLES and id(x.root) not in self.named:  # two stacks may have different angles
-            self.named[id(x.root)] = shown = self._fresh(_ANGLES.letter)
+            self.named[id(x.root)] = shown = replace(self._fresh(_ANGLES.letter), index=side_of(x, images=False))
         if not isinstance(shown, TensorName):
-            self.named[id(x.root)] = name = self._fresh("β" if len(x.shape) == 4 else "m")
-            self.found.append(Assignment(name, shown, _shape(x.root if own else x)))
+            self.named[id(x.root)] = name = self._fresh("ρ" if len(x.shape) == 4 else "")
+            self.found.append(Assignment(name, shown, shape_of(x.root if own else x)))
             shown = name
         return replace(shown, index=_THIS) if own else shown
 
@@ -392,8 +361,8 @@ class _Computing:
             name = self._fresh(*self._called(x))
             self.named[id(x)] = name = self._of_each_expert(name) if self._by_expert(x) else name
             uses = self.uses[id(x)]
-            shape = _whole(uses[0][2]).shape if len({use[2].shape for use in uses}) == 1 else x.shape
-            shape = x.shape if self._slides(uses[0][0]) or _apart(uses[0][0], uses[0][2]) else shape
+            shape = whole_view(uses[0][2]).shape if len({use[2].shape for use in uses}) == 1 else x.shape
+            shape = x.shape if self._slides(uses[0][0]) or is_read_in_parts(uses[0][0], uses[0][2]) else shape
             self.found.append(Assignment(name, shown, Listed(tuple(map(tree, shape)))))
             return
         names: list[Tree] = []
@@ -403,7 +372,7 @@ class _Computing:
             name = self._of_each_expert(name) if self._by_expert(x) else name
             self.named[id(x), piece.place] = name
             names.append(name)
-        self.found.append(Assignment(Listed(tuple(names)), shown, _side_by_side(pieces)))
+        self.found.append(Assignment(Listed(tuple(names)), shown, side_by_side(pieces)))
 
     def _slides(self, item: Item) -> bool:
         """Return True for a convolution over a sequence, whose input is shown with the channels last."""
@@ -437,14 +406,14 @@ class _Computing:
         The second value is True if the tensor is only a part of that input.
         """
         if self._routed(x):
-            return "w", False
+            return "g", False
         for item, position, view in self.uses.get(id(x), []):
-            if _apart(item, view):
+            if is_read_in_parts(item, view):
                 return "ε", False
             piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
-            roles = _GENERAL_ROLES if item.function == GENERAL else _ROLES.get(item.kind, ())
+            roles = _GENERAL_ROLES if item.function == GENERAL else ROLES.get(item.kind, ())
             if position < len(roles) and roles[position]:
                 return roles[position], False
             through = item.kind in _THROUGH or self._by_position(item)
@@ -457,11 +426,9 @@ class _Computing:
         """Return an unused name: the wanted one, if necessary with a number as its index."""
         taken = {(name.letter, name.index) for name in self.named.values()}
         if wanted:
-            free = [TensorName(wanted), *(TensorName(wanted, index=Number(number)) for number in range(1, 99))]
-            return next(name for name in free[partly:] if (wanted, name.index) not in taken)
-        inputs = list({id(x.root): x.root for x in read_by(self.scope)}.values())
-        beside = any(len(x.shape) == 3 and x.shape[0] != 2 for x in inputs[1:])  # the output of an encoder is m
-        used = {letter for letter, _ in taken} | ({"m"} if beside else set())
+            indices = (Number(number) if number else None for number in count(int(partly)))
+            return next(TensorName(wanted, index=each) for each in indices if (wanted, each) not in taken)
+        used = {letter for letter, _ in taken}
         letters = (letter for letter in _FREE if letter not in used)
         return next((TensorName(letter) for letter in letters), None) or self._fresh(_FREE[0])
 
@@ -486,19 +453,32 @@ class _Computing:
         """Return the name of an input of the part."""
         if id(x) not in self.named:
             stored = next((each for each in weights_of(self.scope) if each.path == x.name), None)
-            self.named[id(x)] = _vector(stored) if stored else self._fresh(self._wanted(x))
+            self.named[id(x)] = vector(stored) if stored else self._input(x)
         return self.named[id(x)]
 
+    def _input(self, x: Tensor) -> TensorName:
+        """Return the name of an input; of two inputs of one kind, that of an encoder or of an image has a subscript."""
+        earlier = {REUSED_KEYS: "k", REUSED_VALUES: "v"}
+        if own := earlier.get(x.name.rpartition(".")[2]):
+            return TensorName(own, index=Word("earlier"))
+        wanted = self._wanted(x)
+        indices = [each.root for each in read_by(self.scope) if table_of(each.root, self.scope)]
+        several = len({id(each) for each in indices if self._wanted(each) == wanted}) > 1
+        if several and (side := side_of(x)):
+            return TensorName(wanted, index=side)
+        return self._fresh(wanted)
+
     def _wanted(self, x: Tensor) -> str:
-        if table := _looked_up(x, self.scope):
-            return "j" if _several(x, self.scope) else _TABLES[table]
-        if any(_apart(item, view) or _whole(view) is not view for item, _, view in self.uses.get(id(x), [])):
+        if table := table_of(x, self.scope):
+            return "j" if is_several(x, self.scope) else TABLES[table]
+        if any(
+            is_read_in_parts(item, view) or whole_view(view) is not view for item, _, view in self.uses.get(id(x), [])
+        ):
             return "ε"
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
-        known = {FIRST_VALUES: "ν", REUSED_KEYS: "k", REUSED_VALUES: "v"}
-        if own := known.get(x.name.rpartition(".")[2]):
-            return own
+        if x.name.rpartition(".")[2] == FIRST_VALUES:
+            return "ν"
         if any(each.function == SCATTERED and each.inputs[1].root is x for each in entries_of(self.scope)):
             return "m"  # the tokens of images
         first = next((each.root for each in read_by(self.scope)), None)
@@ -507,16 +487,16 @@ class _Computing:
         sums = [each for each in entries_of(self.scope) if each.kind is OperationKind.ADD]
         added = [each for each in sums if any(view.root is x and len(view.shape) == 4 for view in each.inputs)]
         if added:  # to scores
-            return "β" if added[0].chosen is None else "κ"
+            return "ρ" if added[0].chosen is None else "κ"
         taken = {name.letter for name in self.named.values()}
-        other = first is None or first.shape[:1] == (2,) or _looked_up(first, self.scope)  # x is free
+        other = first is None or first.shape[:1] == (2,) or table_of(first, self.scope)  # x is free
         return "x" if other and "x" not in taken else "m"
 
     def _part(self, scope: Scope) -> Tree:
         read = read_by(scope)
         if scope.loop:
             raise _UnknownError
-        return Applied(self.name(scope), tuple(self._shown(x) for x in read))
+        return ModuleCall(self.name(scope), tuple(self._shown(x) for x in read), module=scope.name)
 
     def name(self, scope: Scope) -> str:
         """Return the name of a part: its last word if that is unique, otherwise shortened to fit a line."""
@@ -535,7 +515,7 @@ class _Computing:
         if kind in (OperationKind.OBSERVED, OperationKind.MOVE):
             raise _UnknownError
         if kind is OperationKind.PARAMETER:
-            return _vector(entry.weights[0])
+            return vector(entry.weights[0])
         if kind is OperationKind.LOOKUP:
             index = self._shown(entry.inputs[0])
             row = Sum((index, tree(entry.skipped))) if entry.skipped != 0 else index
@@ -553,7 +533,7 @@ class _Computing:
             case OperationKind.LINEAR | OperationKind.EXPERTS:
                 return _capped(entry, self._affine(entry, Product((first, Transposed(self._weight(entry, "W"))))))
             case OperationKind.SCORES:
-                return _capped(entry, _scores(entry, first, rest[0]))
+                return _capped(entry, self._scores(entry, first, rest[0]))
             case OperationKind.SOFTMAX:
                 scores = self._scores_of(entry)
                 keys = "causal" if entry.mask == "causal" else ""
@@ -564,14 +544,14 @@ class _Computing:
                     sizes = [scores.window, *([] if scores.compressed is None else [scores.compressed])]
                     below = Applied("chunk" if scores.chunked else keys or "near", tuple(map(tree, sizes)))
                 if entry.shared:
-                    first = Listed((first, _vector(entry.shared[0])))
+                    first = Listed((first, vector(entry.shared[0])))
                 return Applied("softmax", (first,), below)
             case OperationKind.MIX:
                 return Product((first, *rest))
             case OperationKind.NORM:
                 return self._norm(entry, first)
             case OperationKind.ACTIVATION:
-                return _activated(entry.function, first, *map(_vector, entry.shared))
+                return _activated(entry.function, first, *map(vector, entry.shared))
             case OperationKind.MULTIPLY if entry.function == STREAMS:
                 return Applied("expand", (first, *rest))
             case OperationKind.MULTIPLY:
@@ -579,7 +559,7 @@ class _Computing:
                     return Product((_of_expert(rest[0]), first))
                 if self._routed(entry.inputs[0]) and isinstance(rest[0], TensorName):  # a number for each expert
                     return Pointwise((first, replace(rest[0], index=_EXPERT)))
-                return _multiplied(entry, first, rest)
+                return self._multiplied(entry, first, rest)
             case OperationKind.ADD if entry.function == SUBTRACTED:
                 return Sum((first, Minus(rest[0])))
             case OperationKind.ADD if entry.function == INTERPOLATED:
@@ -650,7 +630,7 @@ class _Computing:
                 return Applied("mix", (*rest, first))
             case OperationKind.COMPRESS:
                 name = "compress_two" if entry.function == OVERLAPPING else "compress"
-                return Applied(name, (first, *rest, *map(_vector, entry.shared)), tree(entry.compressed or Integer(1)))
+                return Applied(name, (first, *rest, *map(vector, entry.shared)), tree(entry.compressed or Integer(1)))
             case OperationKind.MATCH | OperationKind.PRODUCT:
                 return Product((first, Transposed(rest[0])))
             case OperationKind.CHOOSE:
@@ -689,6 +669,27 @@ class _Computing:
         found = [scores for scores in map(self._scores_of, made) if scores is not None]
         return min(found, key=lambda scores: scores.window is None, default=None)
 
+    def _scores(self, entry: Entry, q: Tree, k: Tree) -> Tree:
+        """Return the product of each query with each key, divided by the root of the head dimension or scaled by α."""
+        if entry.function in ("rows", "columns"):
+            return Applied("by_row" if entry.function == "rows" else "by_column", (q, k))
+        if entry.function == "number":
+            return Product((self._factor(entry), q, Transposed(k)))
+        product = Product((q, Transposed(k)))
+        divided = product if entry.function == "none" else FractionNode(product, Root(tree(entry.inputs[0].width)))
+        return Applied("shift", (divided,)) if entry.function == "distances" else divided
+
+    def _multiplied(self, entry: Entry, x: Tree, others: Sequence[Tree]) -> Tree:
+        """Return an elementwise product, or a product with a constant or with the root of a width."""
+        if entry.function == RESCALED:
+            raise _UnknownError  # it has a norm of a matrix and its update, and does not multiply the bias
+        if others:
+            return Pointwise((x, *(Sum((Number(1), each)) if entry.function == "lifted" else each for each in others)))
+        root = Root(tree(entry.inputs[0].width))
+        if entry.function == "":
+            return Product((self._factor(entry), x))
+        return {"root": Product((root, x)), "over root": FractionNode(x, root)}[entry.function]
+
     def _scan(self, entry: Entry, u: Tree, rest: Sequence[Tree]) -> Tree:
         """Return a scan with positive steps and with the decay computed from its stored logarithm."""
         step, *along = rest
@@ -711,7 +712,7 @@ class _Computing:
         lengths = next((each for each in entry.weights if each.path.endswith(WEIGHT_NORM[1])), None)
         if lengths is None:
             return weight
-        return Pointwise((_vector(lengths), FractionNode(weight, Applied("length", (weight,), Word("kernel")))))
+        return Pointwise((vector(lengths), FractionNode(weight, Applied("length", (weight,), Word("kernel")))))
 
     def _norm(self, entry: Entry, x: Tree) -> Tree:
         stored = {weight.path.rpartition(".")[2] for weight in (*entry.weights, *entry.shared)}
@@ -726,7 +727,7 @@ class _Computing:
         mean = Applied("mean", (x,), which)
         shown: Tree = FractionNode(Sum((x, Minus(mean))) if about else x, Applied(divided, (x,), which))
         own = entry.path.rpartition(".")[2]
-        alone = not self.scope.name and len({_module(each.path) for each in weights_of(self.scope)}) < 2
+        alone = not self.scope.name and len({module_of(each.path) for each in weights_of(self.scope)}) < 2
         below = "" if own == self.scope.name.rpartition(".")[2] or alone else own
         if "weight" in stored:
             w = TensorName("w", below)
@@ -737,11 +738,13 @@ class _Computing:
         """Return a weight, named after its torch module inside the part."""
         every_axis = sorted((*entry.weights, *entry.shared), key=lambda weight: -len(weight.shape))
         own = every_axis[-1:] if letter == "b" else every_axis[:1]
-        module, called = _module(own[0].path) if own else ("", "")
+        module, called = module_of(own[0].path) if own else ("", "")
+        if called.isdigit():  # in a list of modules
+            called = ".".join(module.split(".")[-2:])
         entries = [item for item in self.items if isinstance(item, Entry)]
         tied = own and own[0] in entry.shared  # such as the head's matrix, which any module may store
         every = {
-            _module(each.path)
+            module_of(each.path)
             for each in (weights_of(self.scope) if tied else [each for item in entries for each in item.weights])
         }
         if any(other != module and name == called for other, name in every):  # such as two adapters: qualify the name
@@ -754,82 +757,23 @@ class _Computing:
         return TensorName(letter, called.removesuffix("*"), which)
 
 
-def _apart(item: Item, view: Tensor) -> bool:
-    """Return True if each of several layers reads its own part of a tensor."""
-    return isinstance(item, Scope) and item.loop is not None and _is_part(view)
-
-
-def _is_part(view: Tensor) -> bool:
-    """Return True if a view has fewer axes than the tensor, so that each of several layers reads its own part."""
-    return len(view.shape) < len(view.root.shape) or _whole(view) is not view
-
-
-def _whole(view: Tensor) -> Tensor:
-    """Return a view, or the view that has one part for each of several layers inside a part, given one of these."""
-    base = view.base
-    own = base is not None and base.base is not None and view.name != base.name and len(view.shape) < len(base.shape)
-    return base if own and base is not None else view
-
-
 def _decay(entry: Entry, step: Tree) -> tuple[Tree, Tree, tuple[Tree, ...]]:
     """Return the positive steps of a recurrent state, its decay, and its other stored vectors."""
-    stored = {weight.path.rpartition(".")[2]: _vector(weight) for weight in entry.shared}
+    stored = {weight.path.rpartition(".")[2]: vector(weight) for weight in entry.shared}
     step = Applied("softplus", (Sum((step, stored.pop("dt_bias"))) if "dt_bias" in stored else step,))
     return step, Minus(Applied("exp", (stored.pop("A_log"),))), tuple(stored.values())
-
-
-def _scores(entry: Entry, q: Tree, k: Tree) -> Tree:
-    """Return the product of each query with each key, divided by the root of the head dimension or scaled by α."""
-    if entry.function in ("rows", "columns"):
-        return Applied("by_row" if entry.function == "rows" else "by_column", (q, k))
-    if entry.function == "number":
-        return Product((_FACTOR, q, Transposed(k)))
-    product = Product((q, Transposed(k)))
-    divided = product if entry.function == "none" else FractionNode(product, Root(tree(entry.inputs[0].width)))
-    return Applied("shift", (divided,)) if entry.function == "distances" else divided
 
 
 def _capped(entry: Entry, shown: Tree) -> Tree:
     return Applied("cap", (shown,)) if entry.capped else shown
 
 
-def _multiplied(entry: Entry, x: Tree, others: Sequence[Tree]) -> Tree:
-    """Return an elementwise product, or a product with a constant or with the root of a width."""
-    if entry.function == RESCALED:
-        raise _UnknownError  # it has a norm of a matrix and its update, and does not multiply the bias
-    if others:
-        return Pointwise((x, *(Sum((Number(1), each)) if entry.function == "lifted" else each for each in others)))
-    root = Root(tree(entry.inputs[0].width))
-    factors = {"": Product((_FACTOR, x)), "root": Product((root, x)), "over root": FractionNode(x, root)}
-    return factors[entry.function]
-
-
 def _terms(shown: Tree) -> tuple[Tree, ...]:
     return shown.terms if isinstance(shown, Sum) else (shown,)
 
 
-def _module(path: str) -> tuple[str, str]:
-    """Return the module of a weight and its name in a line, the last word of the path."""
-    module, _, last = path.rpartition(".")
-    if last in ("weight", "bias"):
-        return module, module.rpartition(".")[2]
-    return path.removesuffix("_bias"), last.removesuffix("_bias")
-
-
 def _of_expert(shown: Tree) -> Tree:
     return TensorName(shown.letter, index=_EXPERT) if isinstance(shown, TensorName) else shown
-
-
-def _looked_up(x: Tensor, scope: Scope) -> str:
-    """Return the kind of table that an input is an index into, or an empty string."""
-    found = (each for each in entries_of(scope) if each.kind is OperationKind.LOOKUP and each.inputs[0].root is x)
-    return next((each.function for each in found if each.function in _TABLES), "")
-
-
-def _several(x: Tensor, scope: Scope) -> bool:
-    """Return whether an input is an index of several rows for each position, whose mean is used."""
-    means = [each.inputs[0].root for each in entries_of(scope) if each.function == RESAMPLED]
-    return any(each.output.root in means and each.inputs[0].root is x for each in entries_of(scope))
 
 
 def _activated(name: str, x: Tree, *stored: Tree) -> Tree:
@@ -839,22 +783,3 @@ def _activated(name: str, x: Tree, *stored: Tree) -> Tree:
         return Power(Applied("ReLU", (x,)), 2)
     known = _FUNCTIONS.get(name.partition("_")[0], name)
     return Applied("GELU" if "gelu" in name else known, (x, *stored))
-
-
-def _vector(weight: Weight) -> TensorName:
-    """Return a weight that does not belong to a linear layer, by its name."""
-    name = weight.path.removesuffix(".weight").rpartition(".")[2]
-    return TensorName("W" if len([dim for dim in weight.shape if dim != 1]) > 1 else "w", name)
-
-
-def _shape(x: Tensor) -> Tree:
-    return Listed(tuple(map(tree, x.shape)))
-
-
-def _side_by_side(pieces: Sequence[Tensor]) -> Tree:
-    """Return the shape of a split tensor, with the last axis as the sum of its pieces' widths if all are used."""
-    whole = pieces[0].base or pieces[0]
-    widths = [piece.width for piece in pieces]
-    if len(pieces) < 2 or expand(sum(widths, Integer(0)) - whole.width) != 0:
-        return _shape(whole)
-    return Listed((*map(tree, whole.shape[:-1]), Sum(tuple(map(tree, widths)))))

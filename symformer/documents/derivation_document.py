@@ -50,6 +50,7 @@ from .condition_text import conditions
 from .figures.inset import illustration
 from .key_result import message
 from .nearest_relative import nearest
+from .notation import symbols_of
 from .part_sections import about_part, named, parts
 from .references import with_references
 from .sentences import sentence
@@ -122,6 +123,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in found.refused]
     if form == "short":  # two or three tables on a page need no numbers
         blocks = [replace(block, caption=()) if isinstance(block, Table) else block for block in blocks]
+    symbols_of(blocks)
     blocks, keys = with_references(blocks)
     titles = [each.formula.measure.title for each in found.quantities]
     return Document(
@@ -358,7 +360,7 @@ def _further_symbols(blocks: Sequence[Block], shown: Sequence[Block], owner: str
     said: list[Piece] = [f"Further symbols, of {owner}: "]
     for place, size in enumerate(sorted(more, key=print_order)):
         said += [*maybe(place, "; "), Math.of(size), ", ", size_meaning(size, None)]
-    return [Paragraph([*said, "."])] if more else []
+    return [Paragraph([*said, "."], defines=True)] if more else []
 
 
 def _place(size: Symbol, place: ConfigLocation | None) -> Line:

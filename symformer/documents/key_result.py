@@ -93,13 +93,13 @@ def _a_parameter(formula: Formula, parts: dict[str, Expr], stored: Label) -> lis
     )
     said: list[Line] = [["the step counters"]] if counts else []
     if (kept := parts.get("activations")) is not None:
-        rest.append(Label(formula.measure.letter, "activations", kept))
-        said.append(["the activations"])
+        rest.append(activations := Label(formula.measure.letter, "activations", kept))
+        said.append(["the activations, ", Math(activations)])
     chain = Chain((Label(formula.measure.letter, "", formula.display_expr),), (terms_tree([times, *rest]),))
     chain.prove(formula.relations)
     line: list[Piece] = ["Each of the ", Math(stored), " parameters takes ", Math(times.factors[0]), " bytes"]
     line += [*maybe(said, "; the total also includes ", *listed(*said)), ":"]
-    return [Paragraph(line), Equation(chain)]
+    return [Paragraph(line, defines=True), Equation(chain)]
 
 
 def _steps(term: Term) -> bool:

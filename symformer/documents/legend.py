@@ -1,9 +1,13 @@
-"""The legend of the computations: the meaning of each word and letter that a chapter uses."""
+"""The legend of the computations: the meaning of each word and letter that a chapter uses.
+
+The arguments in the notation of a word are local letters, such as x, h and r, or letters with the meaning that they
+have in all documents, such as W for a matrix.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..language.notation.display_tree import (
     Applied,
@@ -23,20 +27,29 @@ from ..language.notation.display_tree import (
     Word,
     nodes,
 )
-from ..output.blocks import Assignment, Block, Computation, Line, Math, Paragraph, Table
+from ..output.blocks import Assignment, Block, Computation, Line, Math, Paragraph, Piece, Table, listed
 
 HEADS = (
     " In attention, shapes with four axes have one axis for the heads. A combined result for queries, keys and values "
     "is split into heads before the scores, and the heads are concatenated before the output matrix. If there are "
     "fewer key/value heads than query heads, several query heads share a key/value head."
 )
+SUBSCRIPTS = {"causal", "blocks", "chunk", "near"}  # of a softmax, explained with it
 USES = {"SiLU": "σ", "rms_group": "rms"}  # words that the meaning of another word uses
+
+
+def _named(letters: str) -> list[Piece]:
+    return listed(*([Math(TensorName(each))] for each in letters))
 
 
 BASIS: Line = [
     *("Each part starts with its computation: ", Math(TensorName("x")), " is the input and ", Math(TensorName("y"))),
-    " the output, with shapes on the right. Dropout, some constant factors, clamping bounds and the epsilon of norms "
-    "are omitted.",
+    *(" the output, with shapes on the right. These letters are local to each part, as are ", *_named("qkv")),
+    *(" in attention, further inputs ", Math(TensorName("m")), ", intermediate results such as ", *_named("hrf")),
+    *(", and ", Math(TensorName("w")), " and ", Math(TensorName("b")), " without a subscript, the weights of a norm. "),
+    "A function with the name of a module is this module. Subscripts of weights are names of modules, with as much of "
+    "their paths as distinguishes them. Dropout, some constant factors, clamping bounds and the epsilon of norms are "
+    "omitted.",
 ]
 
 CAPTION: Line = ["Notation of the computations."]
@@ -49,7 +62,7 @@ def legend(blocks: Sequence[Block]) -> list[Block]:
         return []
     said: set[str] = set()
     for block in blocks:
-        said |= set(_said(block.lines)) if isinstance(block, Computation) else set()
+        said |= set(words_in(block.lines)) if isinstance(block, Computation) else set()
     said |= {USES[word] for word in said & USES.keys()}
     rows: list[Sequence[Line]] = [[[Math(row.shown)], row.means] for row in ROWS if row.word in said]
     heads = any(word.startswith("softmax") for word in said)
@@ -57,12 +70,13 @@ def legend(blocks: Sequence[Block]) -> list[Block]:
     return [*blocks, Table([["Notation"], ["Meaning"]], rows, "lw", caption=CAPTION)] if rows else blocks
 
 
-def _said(lines: Sequence[Assignment]) -> Iterator[str]:
+def words_in(lines: Sequence[Assignment]) -> Iterator[str]:
     """Yield the words of one part's computation, and the letters that it reads but does not compute."""
     own = {each for line in lines for each in nodes(line.name) if isinstance(each, TensorName)}
     own |= {
         each for line in lines for each in nodes(line.shown) if isinstance(each, TensorName) and _of_layers(each, lines)
     }
+    own |= {replace(each, index=_EXPERT) for each in own}  # the weight of each expert is one of those of the router
     for line in lines:
         if line.times is not None:
             yield "n"
@@ -96,7 +110,7 @@ def _of(shown: Tree, own: Iterable[TensorName]) -> Iterator[str]:
         case Total():
             yield "e"
         case TensorName(letter, _, index) if shown not in own:
-            yield f"{letter}_n" if index == _N else letter
+            yield f"{letter}_{index.word}" if isinstance(index, Word) else f"{letter}_n" if index == _N else letter
 
 
 def _softmax(below: Tree | None) -> str:
@@ -115,10 +129,13 @@ class LegendEntry:
 
 
 _EXPERT = TensorName("e")
-_X, _N, _T, _A, _B, _C, _D, _W = map(TensorName, "xntabcdw")
+_X, _H, _R, _F, _A, _W = map(TensorName, "xhrfaw")
+_N, _I = TensorName("n"), TensorName("i")  # a layer, and a position
+_COUNT = TensorName("l")  # a number
 _ALPHA, _THETA, _SCORES = TensorName("α"), TensorName("θ"), TensorName("r")
 
 
+_ENC, _EARLIER = Word("enc"), Word("earlier")
 _BLOCK = ", and over the later tokens of the query's image or prompt"
 
 
@@ -126,7 +143,7 @@ def _word(function: str, *arguments: Tree, below: Tree | None = None) -> Applied
     return Applied(function, arguments or (_X,), below)
 
 
-def _at(letter: str, place: Tree = _T) -> TensorName:
+def _at(letter: str, place: Tree = _I) -> TensorName:
     return TensorName(letter, index=place)
 
 
@@ -135,40 +152,45 @@ def _times(*factors: Tree) -> Math:
 
 
 _SQUARE = Power(_X, 2)
-_DECAYED = Pointwise((_word("exp", Product((_at("Δ"), _A))), _at("h", Sum((_T, Minus(Number(1)))))))
-_TAKEN = Product((_at("Δ"), _at("u"), Transposed(_at("b"))))
+_DECAYED = Pointwise((_word("exp", Product((_at("Δ"), _A))), _at("h", Sum((_I, Minus(Number(1)))))))
+_TAKEN = Product((_at("Δ"), _at("u"), Transposed(_at("β"))))
 _LRU_DECAY = _word("exp", Minus(Product((Number(8), _at("r"), _word("softplus", _W)))))
-_LRU_INPUT = Pointwise((_at("c"), _at("u")))
+_LRU_INPUT = Pointwise((_at("f"), _at("u")))
 _LRU_STATE = Sum(
     (
-        Pointwise((_at("d"), _at("h", Sum((_T, Minus(Number(1))))))),
-        Pointwise((Root(Sum((Number(1), Minus(Power(_at("d"), 2))))), _at("c"), _at("u"))),
+        Pointwise((_at("a"), _at("h", Sum((_I, Minus(Number(1))))))),
+        Pointwise((Root(Sum((Number(1), Minus(Power(_at("a"), 2))))), _at("f"), _at("u"))),
     )
 )
 _HALF = FractionNode(Number(1), Number(2))
 _GROWTH = Sum((_word("exp"), Minus(Number(1)), Minus(_X)))
 _RETURNED = Product((_at("k"), _at("r")))
-_CORRECTED = Sum((_at("r"), Product((_at("b"), Transposed(_at("k")), Sum((_at("v"), Minus(_RETURNED)))))))
-_BEFORE = _at("h", Sum((_T, Minus(Number(1)))))
+_CORRECTED = Sum((_at("r"), Product((_at("β"), Transposed(_at("k")), Sum((_at("v"), Minus(_RETURNED)))))))
+_BEFORE = _at("h", Sum((_I, Minus(Number(1)))))
 _REMOVED = Product((_BEFORE, _at("u"), Transposed(Pointwise((_at("a"), _at("u"))))))
 _RENEWED = Sum(
     (Product((_BEFORE, _word("diag", _at("d")))), Minus(_REMOVED), Product((_at("v"), Transposed(_at("k")))))
 )
-_ANSWER = FractionNode(Product((_at("q"), _at("h"))), Root(_D))
-_READ = Sum((Product((_at("h"), _at("c"))), Product((TensorName("d"), _at("u")))))
+_ANSWER = FractionNode(Product((_at("q"), _at("h"))), Root(_COUNT))
+_READ = Sum((Product((_at("h"), _at("γ"))), Product((_W, _at("u")))))
 
 ROWS = (
     LegendEntry("W", TensorName("W"), ["a weight matrix, named after its module"]),
     LegendEntry("b", TensorName("b"), ["a bias, named after its module"]),
     LegendEntry("w", TensorName("w"), ["a weight vector"]),
-    LegendEntry("t", _T, ["the token ids, each an index into the vocabulary"]),
-    LegendEntry("i", TensorName("i"), ["the positions, starting at 0"]),
+    LegendEntry("t", TensorName("t"), ["the token ids, each an index into the vocabulary"]),
+    LegendEntry("t_enc", _at("t", _ENC), ["the token ids that the encoder reads"]),
+    LegendEntry("i", _I, ["the positions, starting at 0"]),
+    LegendEntry("i_enc", _at("i", _ENC), ["the positions of the tokens of the encoder, starting at 0"]),
+    LegendEntry("i_img", _at("i", Word("img")), ["the positions of the patches of an image, starting at 0"]),
     LegendEntry("j", TensorName("j"), ["the four rows of a square table of positions that are nearest to each patch"]),
     LegendEntry("s", TensorName("s"), ["the segment ids of the tokens"]),
     LegendEntry("c", TensorName("c"), ["the class ids, each an index into a table"]),
     LegendEntry("d", TensorName("d"), ["for each query and key, the table row of their distance"]),
+    LegendEntry("d_enc", _at("d", _ENC), ["the same for the queries and keys of the encoder"]),
     LegendEntry("p", TensorName("p"), ["a fixed table of sines and cosines, one row per position or distance"]),
     LegendEntry("θ", _THETA, ["the rotation angles of the positions, one per rotated pair of elements"]),
+    LegendEntry("θ_enc", _at("θ", _ENC), ["the rotation angles of the positions of the encoder"]),
     LegendEntry(
         "θ_n",
         _at("θ", _N),
@@ -180,28 +202,41 @@ ROWS = (
         ["for each query, 0 for the keys that an earlier layer has chosen, and minus infinity for all other keys"],
     ),
     LegendEntry("ν", TensorName("ν"), ["the values ", Math(TensorName("v")), " of the first layer"]),
-    LegendEntry("k", TensorName("k"), ["the keys of an earlier layer with the same window"]),
-    LegendEntry("v", TensorName("v"), ["the values of an earlier layer with the same window"]),
+    LegendEntry("k_earlier", _at("k", _EARLIER), ["the keys of an earlier layer with the same window"]),
+    LegendEntry("v_earlier", _at("v", _EARLIER), ["the values of an earlier layer with the same window"]),
     LegendEntry("ε", TensorName("ε"), ["an input of which each layer reads its own part"]),
     LegendEntry("ε_n", _at("ε", _N), ["the part of ", Math(TensorName("ε")), " that belongs to layer ", Math(_N)]),
-    LegendEntry("β", TensorName("β"), ["the bias added to the scores for the distance between query and key"]),
+    LegendEntry("ρ", TensorName("ρ"), ["the bias added to the scores for the distance between query and key"]),
     LegendEntry("τ", TensorName("τ"), ["a factor for each query, which grows with the logarithm of its position"]),
-    LegendEntry("m", TensorName("m"), ["an input in addition to ", Math(_X), ", such as the output of an encoder"]),
-    LegendEntry("α", _ALPHA, ["a constant of the model; it can differ from one occurrence to the next"]),
     LegendEntry(
-        "n", _at("x", _N), ["the output of layer ", Math(_N), "; each additional list of layers uses another letter"]
+        "m",
+        TensorName("m"),
+        ["an input in addition to ", Math(_X), ", such as the output of an encoder"],
+    ),
+    LegendEntry("α", _ALPHA, ["a constant of the part; several in one part are numbered"]),
+    LegendEntry(
+        "n",
+        _at("x", _N),
+        [
+            *(
+                "the output of layer ",
+                Math(_N),
+                "; each additional list of layers uses another letter. A function with ",
+            ),
+            *("the subscript ", Math(_N), " is layer ", Math(_N), " of the list with its name"),
+        ],
     ),
     LegendEntry(
         "pieces",
-        Listed((_A, _B)),
+        Listed((_H, _R)),
         [
             "left of an equals sign: one result, split along its last axis into pieces whose widths are the terms of "
             "its shape; a class may store the rows of its matrix in another order"
         ],
     ),
-    LegendEntry("side by side", Listed((_C, _D)), ["right of an equals sign: concatenation along the last axis"]),
-    LegendEntry("rows", Listed((_C, _D), rows=True), ["concatenation along the sequence"]),
-    LegendEntry("⊙", Pointwise((_A, _B)), ["the elementwise product"]),
+    LegendEntry("side by side", Listed((_R, _F)), ["right of an equals sign: concatenation along the last axis"]),
+    LegendEntry("rows", Listed((_R, _F), rows=True), ["concatenation along the sequence"]),
+    LegendEntry("⊙", Pointwise((_H, _R)), ["the elementwise product"]),
     LegendEntry("mean", _word("mean"), ["the mean over the last axis"]),
     LegendEntry("mean_group", _word("mean", below=Word("group")), ["the mean over each group of channels separately"]),
     LegendEntry(
@@ -216,12 +251,16 @@ ROWS = (
     LegendEntry("square", _word("square"), ["the tokens of the image, given those of its windows"]),
     LegendEntry(
         "by_row",
-        _word("by_row", TensorName("q"), _W),
-        ["for each query, its products with the vectors in ", Math(_W), " for the distances to all rows of the image"],
+        _word("by_row", TensorName("q"), TensorName("W")),
+        [
+            "for each query, its products with the vectors in ",
+            Math(TensorName("W")),
+            " for the distances to all rows of the image",
+        ],
     ),
     LegendEntry(
         "by_column",
-        _word("by_column", TensorName("q"), _W),
+        _word("by_column", TensorName("q"), TensorName("W")),
         ["the same for the distances to all columns; scores add the product for the row and the column of a key"],
     ),
     LegendEntry("mean_time", _word("mean", below=Word("time")), ["the mean of each channel over all positions"]),
@@ -230,7 +269,7 @@ ROWS = (
     ),
     LegendEntry(
         "length_kernel",
-        _word("length", _W, below=Word("kernel")),
+        _word("length", TensorName("W"), below=Word("kernel")),
         ["the length of the matrix at each position of a kernel: the square root of its sum of squares"],
     ),
     LegendEntry("length", _word("length"), ["the square root of the sum of ", Math(_SQUARE), " over the last axis"]),
@@ -242,23 +281,29 @@ ROWS = (
     ),
     LegendEntry(
         "softmax causal within",
-        _word("softmax", _SCORES, below=Applied("causal", (_N,))),
-        ["the softmax of the scores ", Math(_SCORES), " over the last ", Math(_N), " keys up to the query's position"],
+        _word("softmax", _SCORES, below=Applied("causal", (_COUNT,))),
+        [
+            "the softmax of the scores ",
+            Math(_SCORES),
+            " over the last ",
+            Math(_COUNT),
+            " keys up to the query's position",
+        ],
     ),
     LegendEntry(
         "softmax causal with groups",
-        _word("softmax", _SCORES, below=Applied("causal", (_N, TensorName("m")))),
+        _word("softmax", _SCORES, below=Applied("causal", (_at("l", Number(1)), _at("l", Number(2))))),
         [
             *(
                 "the softmax of the scores ",
                 Math(_SCORES),
                 " over the last ",
-                Math(_N),
+                Math(_at("l", Number(1))),
                 " keys up to the query's position ",
             ),
             *(
                 "and over the keys of all groups of ",
-                Math(TensorName("m")),
+                Math(_at("l", Number(2))),
                 " tokens that are complete at this position",
             ),
         ],
@@ -270,28 +315,28 @@ ROWS = (
     ),
     LegendEntry(
         "softmax blocks within",
-        _word("softmax", _SCORES, below=Applied("blocks", (_N,))),
+        _word("softmax", _SCORES, below=Applied("blocks", (_COUNT,))),
         [
-            *("the softmax of the scores ", Math(_SCORES), " over the last ", Math(_N)),
+            *("the softmax of the scores ", Math(_SCORES), " over the last ", Math(_COUNT)),
             f" keys up to the query's position{_BLOCK}",
         ],
     ),
     LegendEntry(
         "softmax chunk within",
-        _word("softmax", _SCORES, below=Applied("chunk", (_N,))),
+        _word("softmax", _SCORES, below=Applied("chunk", (_COUNT,))),
         [
             *(
                 "the softmax of the scores ",
                 Math(_SCORES),
                 " over the keys up to the query's position in its chunk of ",
             ),
-            *(Math(_N), " tokens"),
+            *(Math(_COUNT), " tokens"),
         ],
     ),
     LegendEntry(
         "softmax near within",
-        _word("softmax", _SCORES, below=Applied("near", (_N,))),
-        ["the softmax of the scores ", Math(_SCORES), " over the keys at most ", Math(_N), " positions away"],
+        _word("softmax", _SCORES, below=Applied("near", (_COUNT,))),
+        ["the softmax of the scores ", Math(_SCORES), " over the keys at most ", Math(_COUNT), " positions away"],
     ),
     LegendEntry(
         "softmax with sinks",
@@ -310,12 +355,12 @@ ROWS = (
     ),
     LegendEntry(
         "rotate entries",
-        _word("rotate", _X, below=TensorName("m")),
+        _word("rotate", _X, below=_COUNT),
         [
             *(
                 Math(_X),
                 ", with one row for each group of ",
-                Math(TensorName("m")),
+                Math(_COUNT),
                 " tokens, rotated by the angles of ",
             ),
             "the first token of each group",
@@ -324,19 +369,19 @@ ROWS = (
     LegendEntry("unrotate", _word("unrotate", _X, _THETA), ["the inverse of ", Math(_word("rotate", _X, _THETA))]),
     LegendEntry(
         "compress",
-        _word("compress", _X, TensorName("g"), _W, below=TensorName("m")),
+        _word("compress", _X, _H, TensorName("W"), below=_COUNT),
         [
-            *("for each complete group of ", Math(TensorName("m")), " tokens, the sum of their rows of ", Math(_X)),
-            *(", weighted, for each element, by the softmax over the group of ", Math(Sum((TensorName("g"), _W)))),
+            *("for each complete group of ", Math(_COUNT), " tokens, the sum of their rows of ", Math(_X)),
+            *(", weighted, for each element, by the softmax over the group of ", Math(Sum((_H, TensorName("W"))))),
         ],
     ),
     LegendEntry(
         "compress_two",
-        _word("compress_two", _X, TensorName("g"), _W, below=TensorName("m")),
+        _word("compress_two", _X, _H, TensorName("W"), below=_COUNT),
         [
             *(
                 "for each complete group of ",
-                Math(TensorName("m")),
+                Math(_COUNT),
                 " tokens, such a sum over this group and the preceding ",
             ),
             *(
@@ -360,7 +405,9 @@ ROWS = (
         ],
     ),
     LegendEntry(
-        "copies", _word("copies", _X, below=_N), [Math(_N), " copies of each token, one for each residual stream"]
+        "copies",
+        _word("copies", _X, below=_COUNT),
+        [Math(_COUNT), " copies of each token, one for each residual stream"],
     ),
     LegendEntry(
         "row",
@@ -369,32 +416,32 @@ ROWS = (
     ),
     LegendEntry(
         "collapse",
-        _word("collapse", _X, _W),
-        ["the sum of the residual streams of ", Math(_X), " with weights ", Math(_W)],
+        _word("collapse", _X, TensorName("g")),
+        ["the sum of the residual streams of ", Math(_X), " with weights ", Math(TensorName("g"))],
     ),
     LegendEntry(
-        "expand", _word("expand", _X, _W), [Math(_X), " times the weight of each residual stream in ", Math(_W)]
+        "expand", _word("expand", _X, _H), [Math(_X), " times the weight of each residual stream in ", Math(_H)]
     ),
     LegendEntry(
         "mix",
-        _word("mix", _X, _W),
-        ["for each token, the residual streams of ", Math(_X), " multiplied by the transposed matrix in ", Math(_W)],
+        _word("mix", _X, _H),
+        ["for each token, the residual streams of ", Math(_X), " multiplied by the transposed matrix in ", Math(_H)],
     ),
     LegendEntry(
         "stream_gates",
-        _word("stream_gates", _X, _A, _B),
-        [Math(_word("σ", Sum((Pointwise((_A, _X)), _B)))), ", plus a small constant"],
+        _word("stream_gates", _X, _H, _R),
+        [Math(_word("σ", Sum((Pointwise((_H, _X)), _R)))), ", plus a small constant"],
     ),
     LegendEntry(
         "stream_weights",
-        _word("stream_weights", _X, _A, _B),
+        _word("stream_weights", _X, _H, _R),
         [
             *(
                 "three results, each with its own number in ",
-                Math(_A),
+                Math(_H),
                 ". The first has the weights of the streams in ",
             ),
-            *("a sublayer's input, ", Math(_word("stream_gates", _X, _A, _B)), ". The second has the weights of the "),
+            *("a sublayer's input, ", Math(_word("stream_gates", _X, _H, _R)), ". The second has the weights of the "),
             "sublayer's output, twice the sigmoid. The third is a matrix: the softmax of each row, after which rows ",
             "and columns are divided by their sums in turn",
         ],
@@ -412,10 +459,10 @@ ROWS = (
     ),
     LegendEntry(
         "xIELU",
-        _word("xIELU", _X, _A, _B),
+        _word("xIELU", _X, _H, _R),
         [
-            *(_times(_word("softplus", _A), Power(_X, 2)), " for positive ", Math(_X), ", and "),
-            *(_times(Sum((_HALF, _word("softplus", _B))), _GROWTH), " otherwise; plus ", _times(_HALF, _X)),
+            *(_times(_word("softplus", _H), Power(_X, 2)), " for positive ", Math(_X), ", and "),
+            *(_times(Sum((_HALF, _word("softplus", _R))), _GROWTH), " otherwise; plus ", _times(_HALF, _X)),
         ],
     ),
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
@@ -434,8 +481,8 @@ ROWS = (
     LegendEntry("pool", _word("pool"), ["the mean of each square of neighbouring patches of an image"]),
     LegendEntry(
         "lerp",
-        _word("lerp", _X, _A, _B),
-        [Math(Sum((_X, Pointwise((_B, Sum((_A, Minus(_X)))))))), ": ", Math(_X), " with a share of ", Math(_A)],
+        _word("lerp", _X, _H, _R),
+        [Math(Sum((_X, Pointwise((_R, Sum((_H, Minus(_X)))))))), ": ", Math(_X), " with a share of ", Math(_H)],
     ),
     LegendEntry("previous", _word("previous"), [Math(_X), " at the preceding position, and zeros at the first one"]),
     LegendEntry("sum", _word("sum"), ["the sum over the last axis"]),
@@ -454,14 +501,14 @@ ROWS = (
     LegendEntry("others_stream", _word("others", below=Word("stream")), ["all residual streams but the first"]),
     LegendEntry(
         "mix_stream",
-        _word("mix", _X, _A, below=Word("stream")),
-        ["for each token and each row of ", Math(_A), ", the sum of the residual streams ", Math(_X), " times the row"],
+        _word("mix", _X, _H, below=Word("stream")),
+        ["for each token and each row of ", Math(_H), ", the sum of the residual streams ", Math(_X), " times the row"],
     ),
     LegendEntry("mean_stream", _word("mean", below=Word("stream")), ["the mean of several residual streams"]),
     LegendEntry(
         "streams",
-        _word("streams", _X, _A),
-        ["the residual stream ", Math(_X), " before the streams ", Math(_A), ", as one tensor with an axis for them"],
+        _word("streams", _X, _H),
+        ["the residual stream ", Math(_X), " before the streams ", Math(_H), ", as one tensor with an axis for them"],
     ),
     LegendEntry("first", _word("first"), ["the first positions of each sequence; their number is the subscript"]),
     LegendEntry("last", _word("last"), ["the last positions of each sequence; their number is the subscript"]),
@@ -489,10 +536,10 @@ ROWS = (
     ),
     LegendEntry(
         "scan",
-        _word("scan", *map(TensorName, "uΔabcd")),
+        _word("scan", *map(TensorName, "uΔaβγw")),
         [
             *(
-                "per head, token by token, from a zero state: ",
+                "per head, for each position i in turn, from a zero state: ",
                 Math(Sum((_DECAYED, _TAKEN))),
                 " is the state ",
             ),
@@ -501,47 +548,54 @@ ROWS = (
     ),
     LegendEntry(
         "delta",
-        _word("delta", *map(TensorName, "qkvΔab")),
+        _word("delta", *map(TensorName, "qkvΔaβ")),
         [
-            *("the gated delta rule, per head, token by token, from a zero state, with queries ", Math(_at("q"))),
+            *(
+                "the gated delta rule, per head, for each position i in turn, from a zero state, with queries ",
+                Math(_at("q")),
+            ),
             *(" and keys ", Math(_at("k")), " divided by their lengths: ", Math(_at("r")), " = "),
             *(Math(_DECAYED), " is the decayed state, which returns ", Math(_RETURNED), " for the key "),
             *(Math(_at("k")), "; ", Math(_at("h")), " = ", Math(_CORRECTED), " is the new state; and "),
-            *(Math(_ANSWER), " is the output, where ", Math(_D), " is the width of ", Math(_at("q"))),
+            *(Math(_ANSWER), " is the output, where ", Math(_COUNT), " is the width of ", Math(_at("q"))),
         ],
     ),
     LegendEntry(
         "wkv",
         _word("wkv", *map(TensorName, "rkvdua")),
         [
-            *("the generalized delta rule, per head, token by token, from a zero state: ", Math(_at("h")), " = "),
+            *(
+                "the generalized delta rule, per head, for each position i in turn, from a zero state: ",
+                Math(_at("h")),
+                " = ",
+            ),
             *(Math(_RENEWED), " is the state, and ", Math(Product((_at("h"), _at("r")))), " is the output"),
         ],
     ),
     LegendEntry(
         "lru",
-        _word("lru", *map(TensorName, "urcw")),
+        _word("lru", *map(TensorName, "urfw")),
         [
-            *("per channel, token by token, from a zero state: ", Math(_at("d")), " = ", Math(_LRU_DECAY)),
+            *("per channel, for each position i in turn, from a zero state: ", Math(_at("a")), " = ", Math(_LRU_DECAY)),
             *(" is the decay, and ", Math(_at("h")), " = ", Math(_LRU_STATE), " is the state and the output; for the "),
             *("first token, ", Math(_at("h")), " = ", Math(_LRU_INPUT)),
         ],
     ),
     LegendEntry(
         "blockdiag",
-        _word("blockdiag", _X, TensorName("W"), _B),
+        _word("blockdiag", _X, TensorName("W"), TensorName("b")),
         [
             *(Math(_X), " is split along its last axis into a piece for each matrix in ", Math(TensorName("W"))),
-            *("; each piece is multiplied by its matrix, and its row of ", Math(_B), " is added"),
+            *("; each piece is multiplied by its matrix, and its row of ", Math(TensorName("b")), " is added"),
         ],
     ),
     LegendEntry(
         "route",
-        _word("route", _X, below=TensorName("k")),
+        _word("route", _X, below=_COUNT),
         [
             *(
                 "for each token, the weights of the ",
-                Math(TensorName("k")),
+                Math(_COUNT),
                 " experts that it is routed to. The class computes ",
             ),
             *("the selection and the weights from the router logits ", Math(_X), "; some classes also select by a "),
@@ -550,37 +604,37 @@ ROWS = (
     ),
     LegendEntry(
         "choose",
-        _word("choose", _X, TensorName("w"), below=TensorName("k")),
+        _word("choose", _X, TensorName("g"), below=_COUNT),
         [
             *(
                 "for each query, 0 for the ",
-                Math(TensorName("k")),
+                Math(_COUNT),
                 " keys, among its own and the preceding ones, with ",
             ),
-            *("the largest sum over heads of the weights ", Math(TensorName("w")), " times the scores ", Math(_X)),
+            *("the largest sum over heads of the weights ", Math(TensorName("g")), " times the scores ", Math(_X)),
             ", and minus infinity for all other keys",
         ],
     ),
     LegendEntry(
         "choose_group",
-        _word("choose_group", _X, TensorName("w"), below=TensorName("k")),
+        _word("choose_group", _X, TensorName("g"), below=_COUNT),
         [
             *(
                 "for each query, 0 for the ",
-                Math(TensorName("k")),
+                Math(_COUNT),
                 " keys of groups of tokens, among the groups that are ",
             ),
-            *("complete, with the largest sum over heads of the weights ", Math(TensorName("w")), " times the scores "),
+            *("complete, with the largest sum over heads of the weights ", Math(TensorName("g")), " times the scores "),
             *(Math(_X), ", and minus infinity for all other keys"),
         ],
     ),
     LegendEntry(
         "add_last",
-        _word("add_last", _SCORES, TensorName("m")),
+        _word("add_last", _SCORES, _H),
         [
             Math(_SCORES),
             ", with ",
-            Math(TensorName("m")),
+            Math(_H),
             " added to the scores of the last keys, which stand for groups",
         ],
     ),

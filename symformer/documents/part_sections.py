@@ -24,7 +24,6 @@ from ..output.blocks import (
     Assignment,
     Block,
     Code,
-    Computation,
     Equation,
     Heading,
     Line,
@@ -41,10 +40,13 @@ from ..output.chain import Chain
 from ..views.derivation_facts import PartFacts
 from ..views.formula_facts import is_per_rank
 from ..views.module_names import is_layer_list, usual_name
-from .computation import computation, operation_roles
+from .computation import computation
 from .layer_lists import class_path, in_class
+from .layer_order_text import layer_order
 from .ledger_dataflow import scope_of, scopes_of
 from .legend import legend
+from .module_names import ModuleNames
+from .operation_roles import operation_roles
 from .sentences import sentence
 from .traced_run import TracedRun, without_run
 
@@ -72,10 +74,11 @@ def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
 
 def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]:
     """Return the blocks for a chapter's parts; only the ``first`` chapter says what each part is and computes."""
-    columns, sections, per_rank = found.columns, found.steps.sections, is_per_rank(formula)
-    computes = _Computes(sections, found.ledger, per_rank) if first and found.run is None else None
+    columns, sections = found.columns, found.steps.sections
+    computes = _Computes(sections, found.ledger, formula) if first and found.run is None else None
     traced = _traced(found.run, sections, formula) if first and found.run is not None else None
-    places = {line.key: id_of(section.line, formula) for section in sections for line in section.lines}
+    printed = [*(each for each in sections if not each.composite), *(each for each in sections if each.composite)]
+    places = {line.key: id_of(section.line, formula) for section in printed for line in section.lines}
     blocks: list[Block] = []
     kept = [section for section in sections[:-1] if section.chain is not None]
     copies = {line.key: count.xreplace(formula.display_relations) for count, line in formula.root.counted()}
@@ -101,6 +104,7 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
     stored = without_run(found.run_refusal) if first and found.run_refusal else []
     blocks = [*stored, *(traced.introduction() if traced else ()), *blocks]
     blocks = [Heading(1, ["The parts"]), *blocks] if blocks else []
+    orders = {} if is_per_rank(formula) or not first else layer_order(found.ledger, found.layers, found.known)
     composites = [section for section in sections[:-1] if section.composite]
     for section in composites:
         if section.chain is None:
@@ -111,22 +115,28 @@ def parts(found: PartFacts, formula: Formula, first: bool = True) -> list[Block]
         named = [title] if alone else ["The ", shown]
         blocks.append(Heading(1, [*named, *apart(section)], f"{formula.id}.{section.line.key}"))
         does, located = _computed(computes, section, formula), _places(section, formula, computes)
-        if does and section.line.is_kind:  # part of what it computes is specific to this kind of layer
+        if does and section.line.is_kind and section.common is None:  # all but the table is about the whole layer
             blocks += [Paragraph(["Each of these layers computes:"]), *does, *located]
         else:
             blocks += [*located, *does, *(traced.blocks(section.line) if traced else ())]
+        if section.line.is_common:  # only the first chapter states the order
+            adding = any(each.common is section.line for each in sections)
+            said: list[Piece] = [Math(section.chain.labels[0]), ADDED] if adding else []
+            said += [*maybe(adding, " "), *orders.pop(section.line.path, [])]
+            blocks += [Paragraph(said)] if said else []
         if section.terms:
             blocks.append(_table_of_parts(section, columns, formula, places))
             blocks += _ideas(computes, section, formula)
         blocks.append(_equation(section, section.chain, formula, places))
     whole = sections[-1]
     if whole.chain is None:
-        return _explained(blocks, sections, formula, per_rank)
+        return _explained(blocks, sections, formula, computes)
     blocks.append(Heading(1, ["The model" if found.is_model else "The whole"], formula.id))
     blocks += [*_computed(computes, whole, formula), *(traced.blocks(whole.line) if traced else ())]
+    blocks += map(Paragraph, orders.values())
     if not whole.composite and whole.terms:
         blocks.append(_term_table(whole, columns, formula))
-    return _explained([*blocks, _equation(whole, whole.chain, formula, places)], sections, formula, per_rank)
+    return _explained([*blocks, _equation(whole, whole.chain, formula, places)], sections, formula, computes)
 
 
 def _traced(run: Ledger, sections: Sequence[Section], formula: Formula) -> TracedRun:
@@ -136,13 +146,17 @@ def _traced(run: Ledger, sections: Sequence[Section], formula: Formula) -> Trace
     return TracedRun.of([(count, line) for count, line in counted if line.key in shown], run)
 
 
-def _explained(blocks: list[Block], sections: Sequence[Section], formula: Formula, per_rank: bool) -> list[Block]:
-    """Return the blocks with the notation explained after the first heading."""
+def _explained(
+    blocks: list[Block], sections: Sequence[Section], formula: Formula, computes: _Computes | None
+) -> list[Block]:
+    """Return the blocks with distinct names of weights and modules, and the notation after the first heading."""
+    blocks = computes.names.applied(blocks) if computes else blocks
     read = legend(blocks)
-    ranks: list[Block] = [Paragraph([RANKS])] if read and per_rank else []
+    ranks: list[Block] = [Paragraph([RANKS])] if read and is_per_rank(formula) else []
     return [*blocks[:1], *read, *ranks, *_state(sections, formula), *blocks[1:]]
 
 
+ADDED = " is what all of these layers have in common. The total of each kind of layers adds its own parts to it."
 RANKS = "Computations are for all ranks together; weights are per rank."
 
 
@@ -220,17 +234,18 @@ def _part(
 class _Computes:
     """The computations of a model's parts, as far as its ledger contains them."""
 
-    def __init__(self, sections: Sequence[Section], ledger: Ledger, per_rank: bool) -> None:
+    def __init__(self, sections: Sequence[Section], ledger: Ledger, formula: Formula) -> None:
         counted = [section.line for section in sections if section.chain is not None]
         self.kinds = {line.path for line in counted if line.is_kind}
-        self.ledger, self.placed = ledger, per_rank
+        self.ledger, self.placed = ledger, is_per_rank(formula)
+        self.names = ModuleNames(lambda path: class_path(path, formula))
 
-    def lines(self, line: AccountLine) -> list[tuple[str, tuple[Assignment, ...]]]:
+    def lines(self, line: AccountLine) -> list[tuple[str, Scope, tuple[Assignment, ...]]]:
         """Return the computation of a part, line by line, for each path where it is used.
 
         Layers of a kind that has its own section are left to that section.
         """
-        return [(where, tuple(computation(scope))) for where, scope in self._scopes(line)]
+        return [(where, scope, tuple(computation(scope))) for where, scope in self._scopes(line)]
 
     def descriptions(self, line: AccountLine, formula: Formula) -> Mapping[str, list[Piece]]:
         """Return the description of a part for each path where it is used, if kinds of layers differ in it."""
@@ -250,25 +265,27 @@ class _Computes:
 
 def _computed(computes: _Computes | None, section: Section, formula: Formula) -> list[Block]:
     """Return the computation of a part, separately for each path if the computations or the descriptions differ."""
-    found: list[tuple[tuple[Assignment, ...], list[Piece], list[str]]] = []
+    found: list[tuple[tuple[Assignment, ...], list[Piece], list[tuple[str, Scope]]]] = []
     for line in section.lines if computes else ():
         about = computes.descriptions(line, formula) if computes else {}
-        for where, lines in computes.lines(line) if computes else ():
+        for where, scope, lines in computes.lines(line) if computes else ():
             said = about.get(where, [])
-            same = next((paths for other, told, paths in found if (other, told) == (lines, said)), None)
+            same = next((places for other, told, places in found if (other, told) == (lines, said)), None)
             if same is not None:
-                same.append(where)
+                same.append((where, scope))
             elif lines or said:
-                found.append((lines, said, [where]))
+                found.append((lines, said, [(where, scope)]))
+    if computes is None:
+        return []
     if len(found) < 2:
-        return [Computation(lines) for lines, _, _ in found]
+        return [computes.names.add(lines, places) for lines, _, places in found]
     shared, told = _shared([_sentences(said) for _, said, _ in found])
     blocks: list[Block] = [Paragraph(shared)] if shared else []
-    for (lines, _, paths), said in zip(found, told, strict=True):
-        names = in_class(paths, formula)
+    for (lines, _, places), said in zip(found, told, strict=True):
+        names = in_class([where for where, _ in places], formula)
         into = "For " if any(len(name) > 1 for name in names) else "In "  # some names end with "in the layers with ..."
         blocks.append(Paragraph([into, *listed(*names), *([": ", *said] if said else [":"])]))
-        blocks += [Computation(lines)] if lines else []
+        blocks += [computes.names.add(lines, places)] if lines else []
     return blocks
 
 
@@ -312,11 +329,17 @@ def _reason(reason: Reason, formula: Formula, places: Mapping[str, str]) -> Line
         [Math.of(size), " = ", Math.of(formula.relations[size])] for size in reason if isinstance(size, Symbol)
     ]
     parts = dict.fromkeys(places[line.key] for line in reason if isinstance(line, AccountLine))
-    said = [*relations, *([Ref(each)] for each in parts)]
-    return ["by ", *listed(*said)] if 0 < len(said) <= _REASONS else []
-
-
-_REASONS = 6  # parts named as reasons for a line; if there are more, none are named: they are all of the parts above
+    every = list(dict.fromkeys(places.values()))
+    runs: list[list[str]] = []
+    for each in sorted(parts, key=every.index):
+        if runs and every.index(each) == every.index(runs[-1][-1]) + 1:
+            runs[-1].append(each)
+        else:
+            runs.append([each])
+    said = relations
+    for run in runs:
+        said += [[Ref(run[0]), " to ", Ref(run[-1])]] if len(run) > 2 else [[Ref(each)] for each in run]
+    return ["by ", *listed(*said)] if said else []
 
 
 def id_of(line: AccountLine, formula: Formula) -> str:
@@ -341,7 +364,7 @@ def _places(section: Section, formula: Formula, computes: _Computes | None) -> l
         # Copies of one module that differ only in the backward pass are the same here.
         distinct = {(each.path, each.count): each for each in lines}.values()
         for line, path in _in_lists(distinct, formula):
-            one = _layers(line, formula, first=not where)
+            one = _layers(line, section.common is not None, first=not where)
             repeated = line.count != 1 or line.is_kind
             some = not repeated and _elsewhere(line, formula)
             where += [*maybe(where, "; " if some or repeated else ", "), *maybe(repeated, *one)]
@@ -393,10 +416,15 @@ def _kind_of(line: AccountLine, name: str) -> str:
     return f"of kind {what}" if what.isdigit() else f"with {_with(what)}"
 
 
-def _layers(line: AccountLine, formula: Formula, first: bool) -> Line:
-    """Return which layers a part belongs to: identical layers, all layers of several kinds, or one kind only."""
+def _layers(line: AccountLine, whole_layer: bool, first: bool) -> Line:
+    """Return which layers a part belongs to: identical layers, all layers of several kinds, or one kind only.
+
+    With ``whole_layer``, the section of a kind counts the whole layer.
+    """
     if line.is_kind and line.among is not None:
         count, among = Math.of(line.count), Math.of(line.among)
+        if whole_layer:
+            return [count, " of the ", among, " layers, "]
         return ["Specific to " if first else "specific to ", count, " of the ", among, " layers, "]
     times, among = fraction(line.count)
     if line.parallel and among != 1:
@@ -452,6 +480,9 @@ def _table_of_parts(section: Section, columns: tuple[str, str], formula: Formula
     """Return the table of a part's own terms and its subparts, in order; each subpart refers to its own equation."""
     rows: list[Sequence[Line]] = []
     prefix = f"{section.line.path}." if section.line.path else ""
+    if (common := section.common) is not None:
+        total = expand(common.each.xreplace(formula.display_relations))
+        rows.append([["common to all layers"], [Ref(places[common.key])], [Math.of(total)]])
     for line in section.line.lines:
         name = line.path.removeprefix(prefix)
         if line.entry is None and line.each != 0:

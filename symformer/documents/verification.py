@@ -9,7 +9,6 @@ from sympy import Integer
 
 from ..certificates import Certificate
 from ..language.notation.display_tree import FractionNode as Quotient
-from ..language.notation.display_tree import Label
 from ..language.symbols import LETTERS, SYMBOLS
 from ..models.provenance import TraceEvidence, fixed_note, libraries
 from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table, listed, maybe
@@ -149,10 +148,7 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
 
     """
     author = f" ({certificate.author})" if certificate.author else ""
-    degree, largest = (
-        Math(Label("d", "", Integer(certificate.degree))),
-        Math(Label("n", "", Integer(certificate.largest))),
-    )
+    degree, largest = Math.of(Integer(certificate.degree)), Math.of(Integer(certificate.largest))
     facts: list[tuple[str, Line]] = [
         ("Class", [Code(certificate.witness), author]),
         ("Versions", [libraries(certificate.versions)]),
@@ -160,9 +156,9 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
         ("Points", sentence(f"{certificate.points} random points{_places_of(certificate)}")),
         (
             "Sizes",
-            ["products of integers drawn from 1 to ", largest, f" = {certificate.largest:,}, all sizes distinct"],
+            ["products of integers drawn from 1 to ", largest, ", all sizes distinct"],
         ),
-        ("Degree", [degree, f" = {certificate.degree}"]),
+        ("Degree", [degree]),
         ("Bound", [Code(f"{certificate.bound:.1e}")]),
         ("Seed", [Code(str(certificate.seed))]),
         ("Digest", [Code(certificate.digest)]),

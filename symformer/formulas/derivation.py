@@ -2,14 +2,17 @@
 
 The section of a part writes out its sum, simplifies it and substitutes the relations of the model (``H = 4E``). The
 section of a composite adds its parts by name, substitutes their results, and expands. The last section is the whole.
+
+A list with several kinds of layers has a section for what all layers have in common, and one for each kind, which adds
+this to its own parts. So the equation of a kind is the total of a layer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from sympy import Expr, Symbol, expand
+from sympy import Add, Expr, Symbol, expand
 
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import (
@@ -51,6 +54,7 @@ class Section:
     terms: tuple[tuple[Line, Term], ...]  # the table: entry and product
     chain: Chain | None  # None if the part contributes nothing
     composite: bool
+    common: Line | None = None  # of a kind of layers: what all layers of its list have in common
 
     @property
     def line(self) -> Line:
@@ -100,17 +104,19 @@ def derive(root: Line, measure: Measure, relations: Relations, totals: Relations
 
     Every step is verified. Raises DerivationError if a step is not an identity.
     """
-    labels = _labels(root, measure, relations)
+    commons = _commons(root, relations, totals)
+    labels = _labels(root, measure, relations, commons)
     seen: dict[object, int] = {}
     sections: list[Section] = []
     for line in _parts_first(root):
-        key = _shape_key(line)
+        common = commons.get(id(line))
+        key = (_shape_key(line), common and common.key)
         if key in seen and line is not root:
             place = seen[key]
             sections[place] = _merge(sections[place], line, labels)
             continue
         seen[key] = len(sections)
-        sections.append(_section(line, labels, relations, totals))
+        sections.append(_section(line, labels, relations, totals, commons))
     for section in sections:
         if section.chain:
             section.chain.prove({**relations, **totals})
@@ -186,35 +192,97 @@ def _shape_key(line: Line) -> object:
     )
 
 
-def _section(line: Line, labels: Mapping[int, Label], relations: Relations, totals: Relations) -> Section:
+def _commons(root: Line, relations: Relations, totals: Relations) -> dict[int, Line]:
+    """Return what all layers of a list have in common, by the id of the line of each kind with parts of its own.
+
+    The kinds of a traced model are groups of weights, and a layer can have several, so these are left out.
+    """
+    found: dict[int, Line] = {}
+    for parent in root.parts():
+        for common in parent.lines:
+            kinds = _kinds(common, parent)
+            if (
+                common.is_common
+                and common.each != 0
+                and kinds
+                and _others(common, kinds, relations, totals) is not None
+            ):
+                found |= {id(kind): common for kind in kinds}
+    return found
+
+
+def _kinds(common: Line, parent: Line) -> list[Line]:
+    """Return the kinds of layers with parts of their own, of the list whose common parts are given."""
+    return [each for each in parent.lines if each.is_kind and each.listed == common.path and each.each != 0]
+
+
+def _others(common: Line, kinds: Iterable[Line], relations: Relations, totals: Relations) -> Expr | None:
+    """Return the number of layers with nothing but the common parts; None if the kinds do not add up."""
+    counted = (common.count - Add(*(kind.count for kind in kinds))).xreplace(relations).xreplace(totals)
+    rest = expand(counted)
+    return None if any(term.could_extract_minus_sign() for term in Add.make_args(rest)) else rest
+
+
+def _summands(
+    line: Line, relations: Relations, totals: Relations, commons: Mapping[int, Line]
+) -> list[tuple[Expr, Line]]:
+    """Return the nonzero lines that a composite adds, each with its number of copies."""
+    found: list[tuple[Expr, Line]] = []
+    if id(line) in commons:
+        found.append((ONE, commons[id(line)]))
+    for below in line.lines:
+        kinds = _kinds(below, line) if below.is_common else []
+        if kinds and all(commons.get(id(kind)) is below for kind in kinds):  # each kind includes the common parts
+            rest = _others(below, kinds, relations, totals)
+            found += [(rest, below)] if rest is not None and rest != 0 else []
+        elif below.each != 0:
+            found.append((below.count, below))
+    return found
+
+
+def _layer(line: Line, commons: Mapping[int, Line]) -> Expr:
+    """Return the total of one copy of a line; of a kind of layers, including what all layers have in common."""
+    return line.each + commons[id(line)].each if id(line) in commons else line.each
+
+
+def _section(
+    line: Line,
+    labels: Mapping[int, Label],
+    relations: Relations,
+    totals: Relations,
+    commons: Mapping[int, Line],
+) -> Section:
+    common = commons.get(id(line))
     table = tuple((below, term) for below in line.lines if below.entry is not None for term in together(below.terms))
     label = labels[id(line)]
-    composite = _is_composite(line)
-    general = expand(line.each)
+    composite = _is_composite(line) or common is not None
+    general = expand(_layer(line, commons))
     special = expand(general.xreplace(relations))
     if special == 0:
-        return Section((line,), table, None, composite)
+        return Section((line,), table, None, composite, common)
     replaced = tuple(sorted(general.free_symbols & relations.keys(), key=print_order))
     if composite:
-        parts = [below for below in line.lines if below.each != 0]
+        parts = _summands(line, relations, totals, commons)
         named = [
-            _times(below.count, labels[id(below)]) if below.entry is None else _written(together(below.terms))
-            for below in parts
+            _times(count, labels[id(below)]) if below.entry is None else _written(together(below.terms))
+            for count, below in parts
         ]
-        filled = [_times(below.count, tree(expand(below.each.xreplace(relations)))) for below in parts]
+        filled = [_times(count, tree(expand(_layer(below, commons).xreplace(relations)))) for count, below in parts]
+        once = Add(*(count * _layer(below, commons) for count, below in parts)).free_symbols
+        replaced = tuple(size for size in totals if size in special.free_symbols - once)
         total = gathered(special, totals)
         counted = tuple(size for size in totals if size in total.free_symbols - special.free_symbols)
         steps: list[tuple[Tree, Reason]] = [
             (terms_tree(named), ()),
-            (terms_tree(filled), tuple(below for below in parts if below.entry is None)),
-            (tree(special), ()),
+            (terms_tree(filled), tuple(below for _, below in parts if below.entry is None)),
+            (tree(special), replaced),
             (tree(total), counted),
         ]
     else:
         written = terms_tree([_written((term,)) for _, term in table])
         steps = [(written, ()), (tree(general), ()), (tree(special), replaced)]
     shown, reasons = zip(*_telling(steps), strict=True)
-    return Section((line,), table, Chain((label,), shown, reasons), composite)
+    return Section((line,), table, Chain((label,), shown, reasons), composite, common)
 
 
 def _telling(steps: list[tuple[Tree, Reason]]) -> list[tuple[Tree, Reason]]:
@@ -254,14 +322,52 @@ def _times(count: Expr, shown: Tree) -> Tree:
     return (Times if count.is_Integer and isinstance(shown, Number) else Product)((tree(count), shown))
 
 
-def _labels(root: Line, measure: Measure, relations: Relations) -> dict[int, Label]:
-    """Return a label for each part: its name, or enough of its key to distinguish it from parts with other totals."""
-    parts = [(line, line.key.split("."), expand(line.each.xreplace(relations))) for line in root.parts()]
+def _labels(root: Line, measure: Measure, relations: Relations, commons: Mapping[int, Line]) -> dict[int, Label]:
+    """Return a label for each part: its name, or enough of its key to distinguish it from parts with other totals.
+
+    Parts of one sum, and a part and what it contains, have different labels even if their totals are equal.
+    """
+    common = {id(line) for line in commons.values()}
+    every = [
+        (line, _words(line, root, id(line) in common), expand(_layer(line, commons).xreplace(relations)))
+        for line in root.parts()
+    ]
+    near: dict[int, set[int]] = {}
+    for line in root.parts():
+        below = {id(each) for each in line.walk()} - {id(line)}
+        near.setdefault(id(line), set()).update(below)
+        for each in line.walk():
+            near.setdefault(id(each), set()).add(id(line))
+        siblings = {id(each) for each in line.lines}
+        for each in line.lines:
+            near.setdefault(id(each), set()).update(siblings)
     labels: dict[int, Label] = {}
-    for line, words, truth in parts:
-        for length in range(1, len(words) + 1):
+    for line, words, truth in every:
+        for length in range(2 if words[-1] == REST else 1, len(words) + 1):
             tail = words[-length:]
-            if all(other[-length:] != tail or amount == truth for _, other, amount in parts):
+            if not tail[0].isdigit() and all(
+                each is line or other[-length:] != tail or (amount == truth and id(each) not in near[id(line)])
+                for each, other, amount in every
+            ):
                 break
         labels[id(line)] = Label(measure.letter, ".".join(tail), truth)
     return labels
+
+
+COMMON, REST = "common", "rest"
+
+
+def _words(line: Line, root: Line, common: bool) -> list[str]:
+    """Return the words of a line's label: its key, and what it counts if that is not the whole module."""
+    words = line.key.split(".")
+    if common:
+        return [*words, COMMON]
+    if line is root or not line.path or line.among is not None:
+        return words
+    inside = {id(below) for below in line.walk()}
+    apart = any(
+        each.path.startswith(f"{line.path}.") and each.path.endswith(".*") and id(each) not in inside
+        for each in root.parts()
+        if each.key.startswith(f"{line.key}.")
+    )
+    return [*words, REST] if apart else words

@@ -89,6 +89,7 @@ class Paragraph:
     """A paragraph of prose."""
 
     line: Line
+    defines: bool = False  # whether each of its formulas is a symbol, before its meaning
     kind: Literal["paragraph"] = "paragraph"
 
 

@@ -677,7 +677,7 @@ ADAPTED = (
     "dropout."
 )
 ON_CUDA = (
-    "On CUDA, torch saves the mean and 1/σ of a layer norm in float32, which is 4 bytes more for each token than on "
+    "On CUDA, torch saves the mean and 1/std of a layer norm in float32, which is 4 bytes more for each token than on "
     "the CPU."
 )
 EXCLUDED, CROSS_ENTROPY, CHUNKED = "excluded", "cross-entropy", "linear-cross-entropy"

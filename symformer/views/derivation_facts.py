@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sympy import Expr, Integer, expand
+from sympy import Expr, Integer, Symbol, expand
 
 from ..architectures.base_architecture import Architecture
 from ..catalogue.measured_model import MeasuredModel
@@ -88,6 +88,8 @@ class PartFacts:
     columns: tuple[str, str]  # the headers of a part's table
     ledger: Ledger
     is_model: bool  # False for a component
+    layers: tuple[Symbol, ...]  # the size that counts each layer, in order; () if the order is not known
+    known: Numbers  # the sizes of the model
     run: Ledger | None = None  # of a traced model: the operations recognized in a run
     run_refusal: str = ""  # why the operations of a traced model are not known
 
@@ -257,6 +259,8 @@ def _parts(formula: Formula, question: Quantity, model: Model, from_torch: bool)
         columns=question.columns,
         ledger=component.ledger,
         is_model=from_torch or isinstance(component, Architecture),
+        layers=model.provenance.layers,
+        known=model.known,
         run=run,
         run_refusal=refusal,
     )

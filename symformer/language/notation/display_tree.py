@@ -6,8 +6,8 @@ printed by small emitters, and verified against the SymPy expression with :func:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -142,6 +142,13 @@ class Applied(Tree):
     function: str
     arguments: tuple[Tree, ...]
     below: Tree | None = None
+
+
+@dataclass(frozen=True)
+class ModuleCall(Applied):
+    """A module applied to some arguments; ``module`` is its path below the part that calls it."""
+
+    module: str = ""
 
 
 @dataclass(frozen=True)
@@ -335,6 +342,22 @@ def nodes(shown: Any) -> Iterator[Tree]:
         for each in inside if isinstance(inside, tuple) else (inside,):
             if isinstance(each, Tree):
                 yield from nodes(each)
+
+
+def mapped(shown: Any, change: Callable[[Tree], Tree]) -> Any:
+    """Return a display tree with every tree in it changed, from the bottom; an index belongs to its name.
+
+    >>> mapped(Product((TensorName("x"), TensorName("h"))), lambda each: Number(2) if each == TensorName("h") else each)
+    Product(factors=(TensorName(letter='x', below='', index=None), Number(number=2)))
+    """
+    inside: dict[str, Any] = {}
+    for item in () if isinstance(shown, TensorName) else fields(shown):
+        here = getattr(shown, item.name)
+        if isinstance(here, tuple):
+            inside[item.name] = tuple(mapped(each, change) if isinstance(each, Tree) else each for each in here)
+        elif isinstance(here, Tree):
+            inside[item.name] = mapped(here, change)
+    return change(replace(shown, **inside) if inside else shown)
 
 
 def sizes_of(shown: Tree) -> set[Symbol]:
