@@ -59,7 +59,12 @@ def test_delta_rules_save_what_torch_saves(
 @pytest.mark.parametrize(
     ("target", "options", "changed", "said"),
     [
-        ("qwen3-next", {}, {}, "the gates that it copies in another order are not known; to exclude activations, choose"),
+        (
+            "qwen3-next",
+            {},
+            {},
+            "the gates that it copies in another order are not known; to exclude activations, choose",
+        ),
         ("kimi-linear", {}, {}, "a decay for each row .* not supported; train-memory with implementation=none"),
         ("qwen3-5", {}, {"A_k_lin": 1, "A_v_lin": 1}, "A_v_lin=1: in that case torch saves views of the inputs"),
         ("qwen3-5", {}, {"D_k_lin": 1}, "D_k_lin=1: in that case torch saves views of the inputs"),

@@ -502,6 +502,7 @@ def _label(section: Section, term: Term) -> str:
     """Return the label of a row within its part; a weight counted per element in a single row has just its name."""
     rows = [other for _, other in section.terms if other.weight == term.weight and len(other.factors) > 1]
     label = term.weight if term.made_of and len(rows) == 1 else term.label
+    label = label.replace("(1/σ)", "(reciprocal root)")  # in a document, σ is the logistic function
     return label.removeprefix(f"{section.line.path}.") if section.line.path else label
 
 

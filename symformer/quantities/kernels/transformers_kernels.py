@@ -31,8 +31,8 @@ def convolution(entry: Entry, conventions: Conventions) -> Saves:
 def norm(entry: Entry, conventions: Conventions) -> Saves:
     """Return the tensors that a norm saves.
 
-    LayerNorm: torch's kernel saves mean and 1/std, on the CPU in the dtype of the input. RMSNorm, in Python: the input in
-    float32, 1/rms in float32, and the normalized input; also the input itself if it is the one that is divided. If the
+    LayerNorm: torch's kernel saves mean and 1/σ, on the CPU in the dtype of the input. RMSNorm, in Python: the input in
+    float32, 1/σ in float32, and the normalized input; also the input itself if it is the one that is divided. If the
     scale is applied before the cast back, the normalized input is float32. If the stored parameter is the scale minus
     one, or is cast, the scale is a float32 tensor of its own.
     """
@@ -44,13 +44,13 @@ def norm(entry: Entry, conventions: Conventions) -> Saves:
         raise RuleError(f"{entry.path}: activation memory of the norm {entry.function!r} is not supported")
     size, one = SIZES[conventions["dtype"]], (*entry.output.shape[:-1], entry.groups)
     if entry.function == "layer":
-        return Saves(entry.inputs, makes=(made(entry, "mean", one, size), made(entry, "1/std", one, size)))
+        return Saves(entry.inputs, makes=(made(entry, "mean", one, size), made(entry, "1/σ", one, size)))
     makes: tuple[Term, ...]
     if entry.function == "layer_cast":
-        makes = (made(entry, "mean", one, SINGLE), made(entry, "1/std", one, SINGLE))
+        makes = (made(entry, "mean", one, SINGLE), made(entry, "1/σ", one, SINGLE))
     else:
         size = SINGLE if entry.function not in ("rms", "rms_uncast") or entry.float32 else size
-        makes = (made(entry, "1/rms", one, SINGLE),)
+        makes = (made(entry, "1/σ", one, SINGLE),)
         if (entry.weights or entry.shared) and not entry.frozen:  # for the gradient of the scale
             makes += (made(entry, "normalised", entry.output.shape, size),)
         if entry.function == "rms_offset":
