@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,20 +18,30 @@ from sympy import Add, Integer, expand
 
 from symformer.architectures import composed_model, names
 from symformer.commands.cli import cli
+from symformer.documents.figures.browser_text_width import ScreenRuler
 from symformer.documents.figures.drawing_files import FORMATS
 from symformer.documents.figures.figure import Figure, Frame, Graph, Plus
 from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_diff import mark_differences
 from symformer.documents.figures.figure_page import COLUMN, drawing
+from symformer.documents.figures.fitted_drawing import fitted_drawing
+from symformer.documents.figures.overview import CLOSED, closed
 from symformer.documents.figures.primitives import Drawing, Rect, Words
 from symformer.documents.figures.primitives import Path as Line
+from symformer.documents.figures.towers import towers
+from symformer.documents.formats.html import FORMAT as HTML
+from symformer.documents.formats.page_layout import A4
 from symformer.language.errors import OptionError
 from symformer.language.symbols import S, symbol
+from symformer.output.blocks import plain
 from symformer.targets.resolution import resolve
 from symformer.views.figure_facts import figure_facts
 from symformer.views.plots.flops_plot import crossover, halves, overtaking
 from symformer.views.plots.memory_plot import amount, largest
 from symformer.views.plots.shares_plot import shares_of
+
+from .figure_faults import faults, smallest
+from .samples import sampled
 
 SHOWN = ("gpt2", "llama-2-7b", "deepseek-v3", "t5", "vit", "mamba2", "transformer", "gemma2", "clip", "whisper", "palm")
 LIFTED = ("hf:qwen3_moe", "hf:bert")
@@ -217,64 +226,37 @@ def test_arrows_of_a_part_have_shapes() -> None:
 # -- nothing overlaps --------------------------------------------------------------------------------------------------
 
 
-def faults(drawn: Drawing) -> list[str]:
-    """Return overlapping boxes, words that overlap or leave their box or the page, and lines through boxes."""
-    boxes = [each for each in drawn.shapes if isinstance(each, Rect) and each.radius == 2.2]
-    words = [each for each in drawn.shapes if isinstance(each, Words)]
-    lines = [each for each in drawn.shapes if isinstance(each, Line) and not each.filled and each.stroke == 0.6]
-    spans = [(a, b, line) for line in lines for a, b in pairwise(line.points)]
-    found = []
-    for place, one in enumerate(boxes):
-        found += [f"boxes {one} {two}" for two in boxes[:place] if _both(_area(one), _area(two))]
-        found += [f"through {a} {b} {one}" for a, b, _ in spans if _crosses(_area(one), _around(a, b))]
-    for place, one in enumerate(words):
-        if one.left < -0.5 or one.left + one.width > drawn.width + 0.5 or not 0 < one.y < drawn.height:
-            found.append(f"off the page {one}")
-        found += [f"words {one} {two}" for two in words[:place] if _both(_room(one), _room(two))]
-        for box in boxes:
-            inside = box.x <= one.x <= box.x + box.w and box.y < one.y - 2 < box.y + box.h
-            if inside and (one.left < box.x or one.left + one.width > box.x + box.w or one.y > box.y + box.h):
-                found.append(f"out of its box {one}")
-    for place, (a, b, line) in enumerate(spans):
-        for c, d, other in spans[:place]:
-            if line.points[0] == other.points[0]:
-                continue  # the same tensor
-            (x0, x1, y0, y1), (u0, u1, v0, v1) = _around(a, b), _around(c, d)
-            upright = x0 == x1 and u0 == u1 and abs(x0 - u0) < 0.8 and min(y1, v1) - max(y0, v0) > 0.6
-            level = y0 == y1 and v0 == v1 and abs(y0 - v0) < 0.8 and min(x1, u1) - max(x0, u0) > 0.6
-            found += [f"lines {a} {b} {c} {d}"] * (upright or level)
-    return found
-
-
-Area = tuple[float, float, float, float]
-
-
-def _area(box: Rect) -> Area:
-    return box.x + 0.6, box.x + box.w - 0.6, box.y + 0.6, box.y + box.h - 0.6
-
-
-def _around(a: tuple[float, float], b: tuple[float, float]) -> Area:
-    return min(a[0], b[0]), max(a[0], b[0]), min(a[1], b[1]), max(a[1], b[1])
-
-
-def _room(words: Words) -> Area:
-    return words.left, words.left + words.width, words.y - 4.5, words.y
-
-
-def _crosses(box: Area, line: Area) -> bool:
-    return box[0] < line[1] and line[0] < box[1] and box[2] < line[3] and line[2] < box[3]
-
-
-def _both(one: Area, two: Area) -> bool:
-    return min(one[1], two[1]) > max(one[0], two[0]) and min(one[3], two[3]) > max(one[2], two[2])
-
-
 @pytest.mark.parametrize("target", [*SHOWN, *LIFTED])
 def test_no_overlaps_in_figures(target: str) -> None:
     drawn = drawing(figure(target))
     assert drawn.width in (COLUMN, 2 * COLUMN + 14)
     assert faults(drawn) == []
-    assert min(each.size for each in drawn.shapes if isinstance(each, Words)) >= 6
+    assert smallest(drawn, 1) >= 6
+
+
+TOO_HIGH = ("gemma3n", "sd3", "qwen3-vl", "t5gemma", "deepseek-v4")  # for a page, with all parts of all layers
+
+
+@pytest.mark.parametrize("target", sampled(12, names(), lambda target: target in TOO_HIGH))
+def test_no_overlaps_and_legible_on_a_page(target: str) -> None:
+    """Labels are clear of lines and of each other in print and on screen; text is at least 6 points on A4."""
+    shown = figure(target)
+    printed = fitted_drawing([shown], A4)
+    assert faults(printed) == []
+    assert smallest(printed, A4.enlarged(printed.width, printed.height)) >= 6
+    assert faults(fitted_drawing([shown], HTML.page, ScreenRuler())) == []
+
+
+def test_layers_become_boxes_only_where_a_page_has_no_room() -> None:
+    """The boxes of an overview still sum to the whole."""
+    shown = figure("gemma3n")
+    overview = closed(shown)
+    assert overview is not None
+    assert len(frames(overview.graph)) == len(frames(shown.graph)) - 1
+    total, whole = (Add(*(box.copies * box.amount.each for box in each.graph.boxes())) for each in (overview, shown))
+    assert expand(total - whole) == 0
+    said = [str(each.line) for each in fitted_drawing([figure("llama")], A4).shapes if isinstance(each, Words)]
+    assert not any(CLOSED.split()[0] in each for each in said)
 
 
 @pytest.mark.parametrize(
@@ -300,6 +282,102 @@ def test_overlaps_are_detected() -> None:
     assert len(faults(Drawing(100, 100, [box, line]))) == 1
     assert len(faults(Drawing(100, 100, [line, Line(((50, 15), (99, 15)))]))) == 1
     assert len(faults(Drawing(100, 100, [box, Words(12, 25, ["x"], 60)]))) == 1
+    assert len(faults(Drawing(100, 100, [line, Words(30, 17, ["x"], 9)]))) == 1
+    assert len(faults(Drawing(100, 100, [Words(30, 17, ["x"], 9), Words(38, 18, ["x"], 9)]))) == 1
+    assert faults(Drawing(100, 100, [line, Words(30, 13, ["x"], 9)])) == []
+    assert smallest(Drawing(100, 100, [Words(30, 14, ["x"], 9, 5)]), 1.2) == 6
+
+
+# -- labels of arrows -------------------------------------------------------------------------------------------------
+
+
+def labels(graph: Graph) -> dict[tuple[str, str], str]:
+    """Return the labels of arrows as plain text, by the last words of their ends."""
+    return {(_last(each.source) or "in", _last(each.target)): plain(each.label) for each in graph.arrows if each.label}
+
+
+def test_a_shape_is_stated_once_where_it_changes() -> None:
+    """GPT-2 (Radford et al. 2019): the embeddings are [B, S, E], and no layer changes that."""
+    drawn = figure("gpt2").graph
+    assert labels(drawn) == {("embed", "h"): "[B, S, E]"}
+    assert labels(frames(drawn)[0].graph) == {}
+
+
+@pytest.mark.parametrize(
+    ("target", "part", "expected"),
+    [
+        # Vaswani et al. 2017, section 3.2.2: A heads of E/A numbers; GPT-2 computes all three in one product.
+        (
+            "gpt2",
+            "h.attn",
+            {
+                ("c_attn", "scores"): ["q [B, A, S, E/A]", "k [B, A, S, E/A]"],
+                ("c_attn", "mix"): ["v [B, A, S, E/A]"],
+            },
+        ),
+        # Ainslie et al. 2023: G heads of keys and values. Rotary positions change queries and keys, not values.
+        (
+            "llama-2-70b",
+            "layers.self_attn",
+            {("rotary", "scores"): ["q [B, A, S, D]", "k [B, G, S, D]"], ("v_proj", "mix"): ["v [B, G, S, D]"]},
+        ),
+    ],
+)
+def test_attention_reads_queries_keys_and_values(
+    target: str, part: str, expected: dict[tuple[str, str], list[str]]
+) -> None:
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in reader(target).part(part).graph.arrows:
+        if each.role:
+            found.setdefault((_last(each.source), _last(each.target)), []).append(plain(each.label))
+    assert found == expected
+
+
+def test_queries_keys_and_values_of_one_product_leave_it_apart() -> None:
+    drawn = drawing(reader("gpt2").part("h.attn"))
+    starts = {each.points[0] for each in drawn.shapes if isinstance(each, Line) and not each.filled}
+    heights = [y for _, y in starts]
+    assert max(map(heights.count, heights)) == 3
+
+
+# -- an encoder next to its decoder ------------------------------------------------------------------------------------
+
+SIDE_BY_SIDE = {  # the node whose output every layer of the other tower reads
+    "transformer": "encoder.norm",  # Vaswani et al. 2017, figure 1
+    "t5": "encoder.final_layer_norm",
+    "whisper": "encoder.layer_norm",  # Radford et al. 2022, figure 1
+    "bart": "encoder.layers",
+    "llava": "multi_modal_projector",  # Liu et al. 2023, figure 1: the projection of the image features
+}
+
+
+@pytest.mark.parametrize("target", SIDE_BY_SIDE)
+def test_an_encoder_is_next_to_its_decoder(target: str) -> None:
+    shown = figure(target)
+    found = towers(shown.graph)
+    assert found is not None
+    assert list(found.handed) == [SIDE_BY_SIDE[target]]
+    drawn = drawing(shown)
+    boxes = [each for each in drawn.shapes if isinstance(each, Rect) and each.radius in (2.2, 3)]
+    assert all(box.x + box.w < drawn.width / 2 or box.x > drawn.width / 2 for box in boxes)
+    crossing = [
+        each
+        for each in drawn.shapes
+        if isinstance(each, Line) and each.points[0][0] < drawn.width / 2 < each.points[-1][0]
+    ]
+    assert len(crossing) == 1
+
+
+def test_cross_attention_reads_keys_and_values_of_the_encoder() -> None:
+    """Vaswani et al. 2017, section 3.2.3: queries come from the decoder, keys and values from the encoder."""
+    _, decoder = frames(figure("transformer").graph)
+    roles = {(_last(each.source) or "in", each.role) for each in decoder.graph.arrows if each.role}
+    assert roles == {("norm1", "q"), ("in", "k, v")}
+
+
+@pytest.mark.parametrize("target", ["gpt2", "clip", "deepseek-v3", "hf:bert"])
+def test_other_figures_have_one_tower(target: str) -> None:
+    assert towers(figure(target).graph) is None
 
 
 # -- two models --------------------------------------------------------------------------------------------------------

@@ -45,6 +45,11 @@ class BoxContent:
     height: float
 
 
+def fractional(line: Line) -> bool:
+    """Return True if a line contains a fraction, which is taller than a line of text."""
+    return any(isinstance(piece, Math) and "/" in text(piece.shown) for piece in line)
+
+
 def break_formula(expr: Expr, room: float, ruler: Ruler) -> list[Line]:
     """Return a formula broken into lines, factored if that is shorter.
 
@@ -202,8 +207,7 @@ def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = 
         width, size = ruler.width(line, FORMULA), FORMULA
         if width > inner:  # a single term that is wider than a line
             width, size = inner, FORMULA * inner / width * 0.99
-        tall = any(isinstance(piece, Math) and "/" in text(piece.shown) for piece in line)
-        rows.append(([Words(0, 0, line, width, size)], LEADING + TALL * tall))
+        rows.append(([Words(0, 0, line, width, size)], LEADING + TALL * fractional(line)))
     value: Line = [amount_text(amount) if said is None else said]
     if value[0]:
         width = ruler.width(value, SMALL)

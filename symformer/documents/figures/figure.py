@@ -59,6 +59,8 @@ class Arrow:
     leaves: int = 0  # the port of the graph, if there is no source
     enters: int = 0  # the port of the target frame
     view: int = 0  # the index among pieces of one tensor that an operation reads, such as queries and keys
+    role: str = ""  # what attention reads it as: "q", "k" or "v", or several, as "k, v"
+    label: Line = ()  # the text next to its head: its role and its shape, where the shape changes
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,6 @@ class Figure:
     amount: Amount
     graph: Graph
     notes: Sequence[str] = ()
-    shapes: bool = False  # whether arrows show tensor shapes
 
     @property
     def repeats(self) -> bool:

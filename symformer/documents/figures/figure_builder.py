@@ -13,14 +13,15 @@ from ...catalogue.module_scopes import Module
 from ...formulas.account import Line
 from ...language.errors import OptionError, SizeError, UnknownNameError
 from ...language.notation.display_tree import Label
-from ...language.shape_lines import Shape, shape_line
+from ...language.shape_lines import shape_line
 from ...language.sizes import evaluate, substitute
 from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope
-from ...output.blocks import Code, Math, Piece
+from ...output.blocks import Code, Math
 from ...output.blocks import Line as Words
 from ...views.figure_facts import FigureFacts
 from ...views.formula_facts import is_per_rank
 from ...views.summary import share
+from .arrow_labels import label_arrows, shape_text
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .flow import Draft, Flow, merge_sums
 from .operation_labels import operation, role
@@ -46,9 +47,9 @@ class FigureBuilder:
         named = () if self.seen else shape_line(self.facts.shapes).inputs
         flow = Flow(self.ledger, drafts, [axes.name for axes in named])
         gives = flow.result(self.ledger.output)
-        ports = [_tensor(each.name, each.shape) for each in flow.ports.get(0, ())]
+        ports = [shape_text(each.name, each.shape) for each in flow.ports.get(0, ())]
         outputs = () if self.seen else shape_line(self.facts.shapes).outputs
-        results = [_tensor(each.name, each.dims) for each in outputs]
+        results = [shape_text(each.name, each.dims) for each in outputs]
         results = results if len(results) == len(gives) else [[] for _ in gives]
         graph = replace(self._graph(drafts, flow, None, ""), ports=ports, gives=gives, results=results)
         measure, target = self.formula.measure, self.subject.name
@@ -88,14 +89,14 @@ class FigureBuilder:
         outputs = {draft.key: draft.entries[-1].output for draft in drafts if draft.entries}
         names = [axes.name for axes in shape_line(scope.part.shapes).inputs]
         tensors = flow.ports.get(0, [])
-        ports = [_tensor(names[n] if n < len(names) else "", each.shape) for n, each in enumerate(tensors)]
-        results = [_tensor("", outputs[key].shape) for key in gives]
+        ports = [shape_text(names[n] if n < len(names) else "", each.shape) for n, each in enumerate(tensors)]
+        results = [shape_text("", outputs[key].shape) for key in gives]
         graph = replace(graph, ports=ports, gives=gives, results=results)
         amount = self._amount(line.each, ONE)
         measure = self.formula.measure
         label = Label(measure.letter, line.name, amount.shown)
         target = f"{self.subject.name} {path}".strip()
-        return Figure(self._title(line) or line.name, target, label, measure.title, amount, graph, shapes=True)
+        return Figure(self._title(line) or line.name, target, label, measure.title, amount, graph)
 
     def _find(self, path: str) -> tuple[Scope, Line, Ledger]:
         """Return a part by its id, from the ledger with separate kinds of layers if possible."""
@@ -153,8 +154,9 @@ class FigureBuilder:
             [self._node(draft, flow, path) for draft in shown],
             flow.arrows.get(id(frame) if frame else 0, ()),
         )
-        ports: list[Words] = [[""] for _ in flow.ports.get(id(frame) if frame else 0, ())]
-        return Graph(nodes, arrows, ports, flow.gives.get(id(frame), ()) if frame else ())
+        inputs = flow.ports.get(id(frame) if frame else 0, ())
+        graph = Graph(nodes, arrows, [[""] for _ in inputs], flow.gives.get(id(frame), ()) if frame else ())
+        return label_arrows(graph, [each.shape for each in inputs])
 
     def _node(self, draft: Draft, flow: Flow, path: str) -> Node:
         line = draft.line
@@ -228,14 +230,6 @@ def _both(scope: Scope, line: Line) -> Iterator[tuple[Scope | None, Line]]:
             yield from _both(item, below)
         else:
             yield None, below
-
-
-def _tensor(name: str, shape: Shape) -> Words:
-    """Return a name with a shape, such as ``tokens [B, S]``."""
-    dims: list[Piece] = []
-    for dim in shape:
-        dims += [", " if dims else "", Math.of(dim)]
-    return [*([f"{name} "] if name else []), "[", *dims, "]"] if dims else [name]
 
 
 def _mixture(pair: tuple[Entry | Scope, Line]) -> Mixture | None:

@@ -9,6 +9,7 @@ from sympy import Expr
 
 from ...formulas.account import Line
 from ...ledger.facts import ONE, ROTARY, Entry, Ledger, OperationKind, Scope, Tensor
+from .attention_inputs import attention_roles
 from .figure import Arrow, Node, Plus
 
 HIDDEN = (*ROTARY, "slopes")  # tables passed to every layer; their readers have a note instead of an arrow
@@ -104,13 +105,14 @@ class Flow:
                     weights = [self._stored[each.path] for each in entry.shared if each.path in self._stored]
                     read = list({id(tensor): tensor for tensor in (*entry.inputs, *weights)}.values())
                     roots = [id(tensor.root) for tensor in read]
+                    roles = attention_roles(draft.entries, entry, read, draft.line.entry is not None)
                     for place, tensor in enumerate(read):
                         if id(self._made.get(roots[place])) not in own:
                             # An operation has an arrow for each piece that it reads; a part has one arrow per tensor.
                             view = roots[:place].count(roots[place]) if draft.line.entry is not None else 0
-                            self._link(tensor, here, view)
+                            self._link(tensor, here, view, roles.get(place, ""))
 
-    def _link(self, tensor: Tensor, reader: Chain, view: int = 0) -> None:
+    def _link(self, tensor: Tensor, reader: Chain, view: int = 0, role: str = "") -> None:
         """Add the arrows from the source of a tensor to its reader, through every frame between them."""
         found = self._origin(tensor, reader)
         if found is None or found[1] == reader:
@@ -125,7 +127,7 @@ class Flow:
         for depth in range(level, len(reader)):
             target, last = reader[depth], depth == len(reader) - 1
             enters = 0 if last else self._port(target, origin)
-            arrow = Arrow(source, target.key, tensor.shape, leaves, enters, view if last else 0)
+            arrow = Arrow(source, target.key, tensor.shape, leaves, enters, view if last else 0, role if last else "")
             if depth and reader[depth - 1].mixed:
                 source, leaves = "", enters
                 continue
