@@ -25,6 +25,7 @@ from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_diff import mark_differences
 from symformer.documents.figures.figure_page import COLUMN, drawing
 from symformer.documents.figures.fitted_drawing import fitted_drawing
+from symformer.documents.figures.layer_strip import INKS
 from symformer.documents.figures.overview import CLOSED, closed
 from symformer.documents.figures.primitives import Drawing, Rect, Words
 from symformer.documents.figures.primitives import Path as Line
@@ -338,6 +339,70 @@ def test_queries_keys_and_values_of_one_product_leave_it_apart() -> None:
     starts = {each.points[0] for each in drawn.shapes if isinstance(each, Line) and not each.filled}
     heights = [y for _, y in starts]
     assert max(map(heights.count, heights)) == 3
+
+
+# -- layers of several kinds, and experts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        # The config.json of each: first_k_dense_replace 3 of 61 layers; sliding_window_pattern 2 of 42 and 6 of 62.
+        ("deepseek-v3", ["3 L_dense, 58 L_moe"]),
+        ("gemma-2-9b", ["1 L_local, 1 L_global, repeated 21 times"]),
+        ("gemma-3-27b", ["5 L_local, 1 L_global, repeated"]),
+        ("gemma2", []),  # no sizes
+        ("gpt2", []),
+    ],
+)
+def test_the_strip_states_the_order_of_layers(target: str, words: list[str]) -> None:
+    shown = figure(target)
+    assert [strip.words() for strip in shown.strips] == words
+    assert all(f"Layers, from the first: {each}." in shown.alt for each in words)
+
+
+def test_the_strip_of_nemotron_h_is_its_pattern() -> None:
+    """``hybrid_override_pattern`` in the config.json of NVIDIA-Nemotron-Nano-9B-v2."""
+    pattern = "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-"
+    (strip,) = figure("nemotron-nano-9b-v2").strips
+    letters = {"L_ssm": "M", "L_attn": "*", "L_mlp": "-"}
+    assert "".join(letters[str(strip.kinds[kind])] for kind in strip.order) == pattern
+
+
+@pytest.mark.parametrize("target", ["deepseek-v3", "gemma-3-27b", "nemotron-nano-9b-v2"])
+def test_the_strip_has_a_bar_for_each_layer_and_each_kind_of_the_legend(target: str) -> None:
+    shown = figure(target)
+    drawn = fitted_drawing([shown], A4)
+    bars = [each for each in drawn.shapes if isinstance(each, Rect) and each.fill in INKS and not each.stroke]
+    (strip,) = shown.strips
+    in_head = [each for each in bars if each.y < 80 and each.h != 2.6]  # 2.6 is the height of the bar of a share
+    marked = [frame for frame in frames(shown.graph) if frame.kind is not None]
+    assert len(marked) == len(strip.kinds)
+    assert len(in_head) == len(strip.order) + len(strip.kinds)
+    assert faults(drawn) == []
+
+
+def test_experts_are_drawn_with_their_router_and_shared_experts() -> None:
+    """DeepSeek-AI 2024, section 4.2: 8 of 256 routed experts, and one shared expert. Jiang et al. 2024: 2 of 8."""
+    (found,) = [box.experts for box in figure("deepseek-v3").graph.boxes() if box.experts]
+    assert found.numbers == (8, 256)
+    assert found.shared == symbol("X_shared")
+    (found,) = [box.experts for box in figure("mixtral-8x7b").graph.boxes() if box.experts]
+    assert (found.numbers, found.shared) == ((2, 8), None)
+    squares = [each for each in drawing(figure("mixtral-8x7b")).shapes if isinstance(each, Rect) and each.w == 4.6]
+    assert len(squares) == 8
+    assert sum(each.fill != "#FFFFFF" for each in squares) == 2
+    assert not any(box.experts for box in figure("gpt2").graph.boxes())
+
+
+def test_the_experts_of_a_part_are_a_stack() -> None:
+    part = reader("deepseek-v3").part("moe_layers.mlp").graph
+    (stack,) = frames(part)
+    assert stack.stacked
+    assert {_last(box.key) for box in stack.graph.boxes()} >= {"gate_up_proj", "down_proj"}
+    titles = {_last(node.key): node.title for node in part.nodes if not isinstance(node, Plus)}
+    assert titles["gate"] == "Router"
+    assert "shared_experts" in titles  # next to the stack
 
 
 # -- an encoder next to its decoder ------------------------------------------------------------------------------------

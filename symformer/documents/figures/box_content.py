@@ -11,12 +11,12 @@ from ...formulas.factorization import factored
 from ...language.notation.display_tree import Minus, Sum, Tree, growth, ordered_terms, terms_tree, tree
 from ...language.notation.text import number, percent, text
 from ...output.blocks import Code, Line, Math, Strong
+from .expert_choice import choice_shapes
 from .figure import Amount, Box, Frame
-from .primitives import GREY, Rect, Shape, Words
+from .primitives import GREY, LEADING, SMALL, Rect, Shape, Words
 from .text_width import Ruler
 
-TITLE, FORMULA, SMALL = 7.2, 7.2, 6.2  # font sizes
-LEADING = 9.6
+TITLE, FORMULA = 7.2, 7.2  # font sizes
 TALL = 6.0  # additional height of a line with a fraction
 PAD = 4.0
 BAR = 2.6
@@ -122,6 +122,10 @@ def box_content(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> Bo
     for row, height in rows:
         y += height
         shapes += [words.moved(PAD, y - (LEADING - 6.6) / 2 - (height - LEADING) / 2) for words in row]
+    if box.experts is not None:
+        found, high = choice_shapes(box.experts, inner, ink, ruler)
+        shapes += [shape.moved(PAD, y + 1) for shape in found]
+        y += high
     filled = inner * float(box.amount.share or 0) if box.amount.shown != 0 else 0.0
     barred = filled >= THINNEST
     y = max(y + PAD - 2, height - (BAR + 3) * barred)
@@ -157,7 +161,7 @@ def title_lines(node: Box | Frame, ruler: Ruler, room: float) -> list[Line]:
 def _one_line(box: Box, inner: float, ruler: Ruler) -> Rows:
     """Return the content of a small box, or of one without a number, on one line; empty if it does not fit."""
     small = box.role == "norms" or (box.role == "other" and box.amount.shown == 0)
-    if box.notes or not (small or box.amount.value is None):
+    if box.notes or box.experts or not (small or box.amount.value is None):
         return []
     title, *more = title_lines(box, ruler, inner)
     name: Line = [Code(box.name)] if box.title and box.name else []

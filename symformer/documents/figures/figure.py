@@ -12,7 +12,9 @@ from ...language.notation.display_tree import Tree
 from ...language.notation.text import percent, text
 from ...language.shape_lines import Shape
 from ...ledger.facts import ONE
-from ...output.blocks import Line
+from ...output.blocks import Line, plain
+from .expert_choice import ExpertChoice
+from .layer_strip import LayerStrip
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Box:
     notes: Sequence[Line] = ()
     paths: Sequence[str] = ()  # the paths of its operations
     differs: bool = False  # whether it differs from the matching box of another model
+    experts: ExpertChoice | None = None  # the choice of experts in it
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,8 @@ class Frame:
     number: int | None = None  # the value of ``times``
     notes: Sequence[Line] = ()
     differs: bool = False
+    kind: int | None = None  # the number of its kind of layers in the strip of layers
+    stacked: bool = False  # whether it is one of several parallel copies, such as experts
 
 
 Node = Box | Plus | Frame
@@ -118,6 +123,7 @@ class Figure:
     amount: Amount
     graph: Graph
     notes: Sequence[str] = ()
+    strips: Sequence[LayerStrip] = ()
 
     @property
     def repeats(self) -> bool:
@@ -129,6 +135,7 @@ class Figure:
         """The alternative text, for screen readers."""
         total = "" if self.amount.value is None else f" = {self.amount.value:,}"
         said = f"{self.title} ({self.target}): {text(self.letter)} = {text(self.amount.shown)}{total} {self.unit}."
+        said += "".join(f" Layers, from the first: {strip.words()}." for strip in self.strips)
         return f"{said} {'; '.join(_said(self.graph))}."
 
 
@@ -137,6 +144,7 @@ def _said(graph: Graph) -> Iterator[str]:
     for node in graph.nodes:
         if isinstance(node, Box):
             words = " ".join(filter(None, (node.title, node.name)))
+            words += f", {plain(node.experts.line)}" if node.experts else ""
             share = "" if node.amount.share is None else f" ({percent(node.amount.share)})"
             yield f"{words}: {text(node.amount.shown)}{share}" if node.amount.shown != 0 else words
         elif isinstance(node, Frame):

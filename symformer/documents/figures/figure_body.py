@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...output.blocks import Line
-from .box_content import SMALL
 from .figure import Graph
 from .frames import draw_frame
 from .graph_layout import GraphLayout
-from .primitives import Path, Shape, Words
+from .primitives import SMALL, Path, Shape, Words
 from .text_width import Ruler
 from .towers import Towers, towers
 from .x_coordinates import LANE

@@ -22,8 +22,10 @@ from ...views.figure_facts import FigureFacts
 from ...views.formula_facts import is_per_rank
 from ...views.summary import share
 from .arrow_labels import label_arrows, shape_text
+from .expert_choice import ExpertChoice, expert_choice, routers
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
-from .flow import Draft, Flow, merge_sums
+from .flow import Draft, Flow, group_experts, merge_sums
+from .layer_strip import layer_strips
 from .operation_labels import operation, role
 
 
@@ -39,6 +41,8 @@ class FigureBuilder:
         self.alone = {
             weight.path for entry in alone for weight in entry.weights
         }  # drawn as their own nodes, with arrows
+        self.strips = [*layer_strips(self.ledger, facts.layers, self.subject.known)]
+        self.routers = routers([entry for _, entry in self.together] + [entry for _, entry in self.ledger])
         self.layers = [line.path for line in self.root.walk() if line.path.endswith("*")]
 
     def architecture(self) -> Figure:
@@ -67,6 +71,7 @@ class FigureBuilder:
             Amount(self.formula.expr, self.formula.display_expr, self.whole, None),
             graph,
             notes,
+            self.strips,
         )
 
     def part(self, path: str) -> Figure:
@@ -82,6 +87,7 @@ class FigureBuilder:
             Draft(below.key, below, None if isinstance(item, Entry) else item, count=below.count)
             for item, below in zip(scope.items, line.lines, strict=True)
         ]
+        drafts = group_experts(drafts, line)
         flow = Flow(ledger, drafts, None)
         graph = self._graph(drafts, flow, None, line.path)
         read = {each.source for each in graph.arrows}
@@ -169,15 +175,33 @@ class FigureBuilder:
         if draft.frame:
             graph = self._graph(draft.items, flow, draft, line.path)
             if draft.mixed:
-                said: Words = ["in the order given by the config"]
+                said: Words = [f"in the order {'of the strip' if self.strips else 'given by the config'}"]
                 return Frame(draft.key, "Layers of several kinds", name, graph, amount, notes=[said])
+            if draft.experts is not None:
+                said = [Math.of(draft.experts.chosen), " of ", Math.of(draft.experts.total), " chosen for each token"]
+                return Frame(draft.key, "Experts", name, graph, amount, notes=[said], stacked=True)
             if draft.scope is not None and draft.scope.mixture is not None:
                 name = draft.scope.mixture.name.removesuffix(".*")  # the list in the class
             notes: list[Words] = list(self._runs(draft))
-            return Frame(draft.key, self._title(line), name, graph, amount, line.count, self._number(line.count), notes)
+            number, kind = self._number(line.count), self._kind(line.count)
+            return Frame(draft.key, self._title(line), name, graph, amount, line.count, number, notes, kind=kind)
         notes = list(self._notes(draft))
         paths = [entry.path for entry in draft.entries]
-        return Box(draft.key, self._title(line), name, role(line), amount, draft.count, line.count, notes, paths)
+        experts = self._experts(draft) if draft.scope is not None else None
+        box = Box(draft.key, self._title(line), name, role(line), amount, draft.count, line.count, notes, paths)
+        return replace(box, experts=experts)
+
+    def _experts(self, draft: Draft) -> ExpertChoice | None:
+        found = expert_choice(draft.entries)
+        if found is None:
+            return None
+        numbers = self._number(found.chosen), self._number(found.total)
+        known = None if numbers[0] is None or numbers[1] is None else (numbers[0], numbers[1])
+        return replace(found, numbers=known)
+
+    def _kind(self, count: Expr) -> int | None:
+        """Return the number of a kind of layers in its strip."""
+        return next((strip.kinds.index(count) for strip in self.strips if count in strip.kinds), None)
 
     def _runs(self, draft: Draft) -> Iterator[Words]:
         scope = draft.scope
@@ -186,7 +210,7 @@ class FigureBuilder:
 
     def _title(self, line: Line) -> str:
         if line.entry is not None:
-            return operation(line.entry)
+            return "Router" if line.entry.path in self.routers else operation(line.entry)
         return "" if line.part is None or isinstance(line.part, Module) else line.part.title
 
     def _amount(self, each: Expr, count: Expr) -> Amount:

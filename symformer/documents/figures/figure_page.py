@@ -5,11 +5,12 @@ from __future__ import annotations
 from math import inf
 
 from ...output.blocks import Code, Line, Math, Strong
-from .box_content import FORMULA, LEADING, SMALL, amount_lines, shorten, wrap_prose
+from .box_content import FORMULA, amount_lines, shorten, wrap_prose
 from .figure import Figure
 from .figure_body import figure_body
 from .graph_ranks import breadth
-from .primitives import GREY, Drawing, Shape, Words
+from .layer_strip import strip_shapes
+from .primitives import GREY, LEADING, SMALL, Drawing, Shape, Words
 from .text_width import Ruler
 from .towers import towers
 
@@ -87,6 +88,10 @@ class FigurePanel:
             if place == 0:
                 self.heading.append(Words(0, baseline, label, indent, FORMULA))
             self.heading += [words.moved(indent, baseline) for words in row]
+        for strip in figure.strips:
+            shapes, high = strip_shapes(strip, self.room, ruler)
+            self.heading += [shape.moved(0, y + 2) for shape in shapes]
+            y += high + 2
         return y + 5
 
     def _body(self) -> float:

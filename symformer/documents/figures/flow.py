@@ -10,6 +10,7 @@ from sympy import Expr
 from ...formulas.account import Line
 from ...ledger.facts import ONE, ROTARY, Entry, Ledger, OperationKind, Scope, Tensor
 from .attention_inputs import attention_roles
+from .expert_choice import ExpertChoice, expert_choice
 from .figure import Arrow, Node, Plus
 
 HIDDEN = (*ROTARY, "slopes")  # tables passed to every layer; their readers have a note instead of an arrow
@@ -27,6 +28,7 @@ class Draft:
     items: list[Draft] = field(default_factory=list)  # the nodes in a frame
     mixed: bool = False  # whether the items are kinds of layers in an unknown order
     count: Expr = ONE  # the number of copies in the whole
+    experts: ExpertChoice | None = None  # the choice of experts, if the items are the operations of the experts
 
     @property
     def entries(self) -> list[Entry]:
@@ -52,6 +54,24 @@ class Draft:
         """Whether it is a table passed to every layer."""
         tables = [entry.kind is OperationKind.POSITIONS and entry.function in HIDDEN for entry in self.entries]
         return self.line.each == 0 and bool(tables) and all(tables)
+
+
+def group_experts(drafts: Sequence[Draft], line: Line) -> list[Draft]:
+    """Return the operations of a part with those of its experts in a frame of their own."""
+    entries = [entry for draft in drafts for entry in draft.entries]
+    matrices = [place for place, draft in enumerate(drafts) if _is_expert(draft)]
+    choice = expert_choice(entries)
+    if choice is None or len(matrices) < 2:
+        return list(drafts)
+    first, last = matrices[0], matrices[-1] + 1
+    inside = list(drafts[first:last])
+    whole = Line(f"{line.path}.experts", f"{line.key}.experts", ONE, lines=tuple(each.line for each in inside))
+    frame = Draft(whole.key, whole, frame=True, items=inside, experts=choice)
+    return [*drafts[:first], frame, *drafts[last:]]
+
+
+def _is_expert(draft: Draft) -> bool:
+    return draft.line.entry is not None and draft.line.entry.kind is OperationKind.EXPERTS
 
 
 Chain = tuple[Draft, ...]  # the frames that contain a node, outermost first, and the node itself

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from ...language.notation.text import text
 from ...output.blocks import Code, Line, Math
-from .box_content import FORMULA, LEADING, SMALL, TITLE, BoxContent, amount_text, fit_line, shorten, title_lines
+from .box_content import FORMULA, TITLE, BoxContent, amount_text, fit_line, shorten, title_lines
 from .figure import Frame
 from .graph_layout import GraphLayout
-from .primitives import BLACK, GREY, Path, Rect, Shape, Words
+from .layer_strip import KEY, bar
+from .primitives import BLACK, GREY, LEADING, SMALL, Path, Rect, Shape, Words
 from .text_width import Ruler
 from .x_coordinates import BRACKET, EDGE, PlacedGraph, times_of
+
+STACK = 2.4  # between the edges of copies
 
 
 def draw_frame(
@@ -48,6 +51,8 @@ def draw_frame(
             y = height / 2 + LEADING * (place - (len(says) - 1) / 2) + 2.4
             aside, anchor = (x - 3, "right") if on_left else (x + 3, "left")
             drawn.append(Words(aside, y, line, ruler.width(line, FORMULA), FORMULA, anchor))  # type: ignore[arg-type]
+    if frame.stacked:
+        drawn = [*_behind(margin, width - brackets), *drawn]
     drawn += [shape.moved(margin + EDGE, 0) for shape in head.shapes]
     drawn += [shape.moved(margin + EDGE, head.height) for shape in inner.shapes]
     if frame.graph.gives:
@@ -59,9 +64,19 @@ def draw_frame(
     return PlacedGraph(width, height, drawn, ports, margin + EDGE + inner.out, sides)
 
 
+def _behind(margin: float, width: float) -> list[Shape]:
+    """Return the upper edges of the further copies behind a frame."""
+    shifts = (2 * STACK, STACK)
+    return [
+        Rect(margin + shift, -shift, width - 2 * shift, shift + 3, fill="#FBFBFB", ink="#444444", radius=2, stroke=0.7)
+        for shift in shifts
+    ]
+
+
 def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxContent:
     """Return the title of a frame and the amount of one copy, on either side of its outgoing line."""
     left, right = (width, width) if out is None else (out - 5, width - out - 5)
+    left -= 0.0 if frame.kind is None else KEY + 4
     rows: list[tuple[Line, float, str]] = [(line, TITLE, BLACK) for line in title_lines(frame, ruler, left)]
     beside_title = 0.0
     if frame.title and frame.name:
@@ -76,9 +91,12 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxCon
         rows += [(line, SMALL, BLACK) for line in fit_line(note, left, ruler)]
     drawn: list[Shape] = []
     y = 3.0
+    indent = 0.0 if frame.kind is None else KEY + 4
+    if frame.kind is not None:
+        drawn.append(bar(frame.kind, 0, y + LEADING - 2, KEY))
     for line, size, ink in rows:
-        x = beside_title if ink == GREY else 0.0
-        y += 0.0 if x else LEADING - (0 if size == TITLE else 1)
+        x = indent + beside_title if ink == GREY and beside_title else indent * (size == TITLE)
+        y += 0.0 if ink == GREY and beside_title else LEADING - (0 if size == TITLE else 1)
         drawn.append(Words(x, y - 2, line, ruler.width(line, size), size, "left", ink))
     beside: list[tuple[Line, float]] = []
     said = amount_text(frame.amount)

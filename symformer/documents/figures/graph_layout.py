@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .box_content import SMALL, TALL, fractional
+from .box_content import TALL, fractional
 from .figure import Box, Frame
-from .primitives import Circle, Path, Words, arrow
+from .primitives import SMALL, Circle, Path, Words, arrow
 from .x_coordinates import ASIDE, GAP, LABEL, LANE, SIGN, STUB, TRACK, ArrowRoute, PlacedGraph, XCoordinates
 
 

@@ -9,6 +9,8 @@ from typing import Literal
 from ...output.blocks import Line
 
 BLACK, GREY = "#000000", "#555555"
+SMALL = 6.2  # font size of names, numbers and notes
+LEADING = 9.6  # between two lines of text
 Point = tuple[float, float]
 
 

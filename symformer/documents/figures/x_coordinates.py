@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ...output.blocks import Code, Line, Math, Strong
-from .box_content import FORMULA, SMALL, TITLE, BoxContent, box_content
+from .box_content import FORMULA, TITLE, BoxContent, box_content
 from .figure import Arrow, Box, Frame, Graph, Node, Plus
 from .graph_ranks import rows_of
-from .primitives import Shape
+from .primitives import SMALL, Shape
 from .text_width import Ruler
 
 LANE = 7.0  # between two lanes
