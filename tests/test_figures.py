@@ -616,6 +616,21 @@ def test_plots_are_reproducible(kind: str, extension: str, folder: Path) -> None
     assert b"Date" not in content
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_legends_are_outside_the_data(kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.figure import Figure as Plot
+
+    drawn: list[Plot] = []
+    save = Plot.savefig
+    monkeypatch.setattr(Plot, "savefig", lambda self, *args, **kw: (drawn.append(self), save(self, *args, **kw))[1])
+    assert plot(*KINDS[kind], "-o", "a.png").exit_code == 0
+    (figure,) = drawn
+    legends = [*figure.legends, *(each for axes in figure.axes if (each := axes.get_legend()))]
+    assert legends
+    for legend in legends:
+        assert not any(legend.get_window_extent().overlaps(axes.get_window_extent()) for axes in figure.axes)
+
+
 def test_length_at_which_attention_exceeds_matrices() -> None:
     """Llama-2-7B takes 13,214,154,752 FLOPs per token in matrices: 2(4·4096² + 3·4096·11008)·32 + 2·32000·4096.
 

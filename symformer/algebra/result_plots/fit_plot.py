@@ -81,7 +81,8 @@ class MemoryBars(Plot):
         axes.set_xlabel("sequences")
         axes.set_ylabel("longest context (tokens)")
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize=6.5)
+        above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3}
+        axes.legend(frameon=False, fontsize=6.5, **above)
 
 
 def draw(found: DeviceFit) -> MemoryBars:
