@@ -457,8 +457,31 @@ def test_only_differences_are_marked() -> None:
     assert not any(box.differs for side in same for box in side.graph.boxes())
     both = drawing(left, right)
     assert faults(both) == []
-    assert any(isinstance(each, Rect) and each.dashed for each in both.shapes)
+    heavy = [each for each in both.shapes if isinstance(each, Rect) and each.radius == 2.2 and each.stroke > 1]
+    assert len(heavy) == 2
+    assert all(each.fill == "#D2ECE4" for each in heavy)  # the only boxes in colour
+    colours = {each.fill for each in both.shapes if isinstance(each, Rect) and each.radius == 2.2} - {"#D2ECE4"}
+    assert colours == {"#F2F2F2"}
     assert sum("≠" in str(each.line) for each in both.shapes if isinstance(each, Words)) == 4  # two boxes, two notes
+
+
+@pytest.mark.parametrize(
+    ("one", "two"), [("gpt2", "llama-2-7b"), ("gpt2", "deepseek-v3"), ("llama-2-7b", "mixtral-8x7b")]
+)
+def test_matching_parts_are_at_the_same_height(one: str, two: str) -> None:
+    drawn = drawing(*mark_differences(figure(one), figure(two)))
+    assert faults(drawn) == []
+    lower: list[dict[str, float]] = [{}, {}]
+    boxes = [each for each in drawn.shapes if isinstance(each, Rect) and each.radius == 2.2]
+    for words in (each for each in drawn.shapes if isinstance(each, Words) and each.size == 7.2):
+        title = plain(words.line).removeprefix("≠ ")
+        for box in boxes:
+            if box.x < words.x < box.x + box.w and box.y < words.y < box.y + box.h:
+                lower[box.x > drawn.width / 2].setdefault(title, box.y + box.h)
+    for title in ("Token embedding", "Self-attention", "Language-model head"):
+        if title in lower[0] and title in lower[1]:
+            assert lower[0][title] == pytest.approx(lower[1][title], abs=0.5), title
+    assert "Language-model head" in lower[0]
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

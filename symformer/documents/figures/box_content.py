@@ -13,7 +13,7 @@ from ...language.notation.text import number, percent, text
 from ...output.blocks import Code, Line, Math, Strong
 from .expert_choice import choice_shapes
 from .figure import Amount, Box, Frame
-from .primitives import GREY, LEADING, SMALL, Rect, Shape, Words
+from .primitives import BLACK, GREY, LEADING, SMALL, Rect, Shape, Words
 from .text_width import Ruler
 
 TITLE, FORMULA = 7.2, 7.2  # font sizes
@@ -22,6 +22,8 @@ PAD = 4.0
 BAR = 2.6
 THINNEST = 0.3  # the shortest bar that is drawn
 MOST = 4  # lines of one formula
+HEAVY = 1.4  # the stroke around a part that differs from another model
+FADED = "#777777"  # the edge of a part that does not
 # Tints and inks by role, with the colours of Okabe and Ito. The title of a box carries the same information.
 TINTS = {
     "embeddings": ("#FBEFD2", "#E69F00"),
@@ -114,7 +116,8 @@ def amount_text(amount: Amount) -> str:
 
 def box_content(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> BoxContent:
     """Return the look of a box with the given width and minimum height."""
-    tint, ink = TINTS.get(box.role, TINTS["other"])
+    faded = box.differs is False  # equal in both models
+    tint, ink = TINTS["other"] if faded else TINTS.get(box.role, TINTS["other"])
     inner = width - 2 * PAD
     rows = _one_line(box, inner, ruler) or _lines(box, inner, ruler)
     shapes: list[Shape] = []
@@ -133,8 +136,8 @@ def box_content(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> Bo
         shapes.append(Rect(PAD, y, inner, BAR, fill="#FFFFFF", stroke=0.3))
         shapes.append(Rect(PAD, y, filled, BAR, fill=ink, stroke=0))
         y += BAR + 3
-    heavy = 1.5 if box.differs else 0.5
-    back = Rect(0, 0, width, y, fill=tint, stroke=heavy, radius=2.2, dashed=box.differs)
+    edge = FADED if faded else BLACK
+    back = Rect(0, 0, width, y, fill=tint, ink=edge, stroke=HEAVY if box.differs else 0.5, radius=2.2)
     return BoxContent([back, *shapes], width, y)
 
 

@@ -40,8 +40,9 @@ class Box:
     times: Expr = ONE  # in its frame
     notes: Sequence[Line] = ()
     paths: Sequence[str] = ()  # the paths of its operations
-    differs: bool = False  # whether it differs from the matching box of another model
+    differs: bool | None = None  # whether it differs from the matching box of another model; None without another model
     experts: ExpertChoice | None = None  # the choice of experts in it
+    lift: float = 0.0  # additional space below its row
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Plus:
 
     key: str
     paths: Sequence[str]
+    lift: float = 0.0  # additional space below its row
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class Frame:
     differs: bool = False
     kind: int | None = None  # the number of its kind of layers in the strip of layers
     stacked: bool = False  # whether it is one of several parallel copies, such as experts
+    lift: float = 0.0  # additional space below its row
 
 
 Node = Box | Plus | Frame

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ...output.blocks import Line
 from .figure import Graph
@@ -23,6 +23,7 @@ class Body:
 
     shapes: Sequence[Shape]
     height: float
+    levels: Mapping[str, float] = field(default_factory=dict)  # the y of each node, unless there are two towers
 
 
 def figure_body(graph: Graph, room: float, ruler: Ruler) -> Body:
@@ -44,7 +45,7 @@ def _named(laid: GraphLayout, ruler: Ruler) -> tuple[Body, float]:
     ports = zip(laid.ports, graph.ports, strict=True)
     named = [(port.exits, line) for n, (port, line) in enumerate(ports) if n in read]
     below, height = _ends(named, y + 7, laid.width, ruler)
-    return Body([*shapes, *below], y + height), y
+    return Body([*shapes, *below], y + height, placed.levels), y
 
 
 def _ends(ends: Sequence[tuple[float, Line]], y: float, room: float, ruler: Ruler) -> tuple[list[Shape], float]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import inf
 
 from ...output.blocks import Code, Line, Math, Strong
 from .box_content import FORMULA, amount_lines, shorten, wrap_prose
 from .figure import Figure
 from .figure_body import figure_body
+from .figure_diff import align
 from .graph_ranks import breadth
 from .layer_strip import strip_shapes
 from .primitives import GREY, LEADING, SMALL, Drawing, Shape, Words
@@ -41,10 +43,10 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
     crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
     beside = crowd > 1 or any(towers(figure.graph) for figure in figures)
     width = min(2 * column + BETWEEN, most) if beside else column
-    while True:
-        sides = [FigurePanel(figure, width - 2 * MARGIN, ruler) for figure in figures]
-        if not ruler.settle():
-            break
+    sides = _panels(figures, width - 2 * MARGIN, ruler)
+    if len(figures) == 2:
+        left, right = figures
+        sides = _panels(align(left, right, [side.levels for side in sides]), width - 2 * MARGIN, ruler)
     head, body = max(side.head for side in sides), max(side.body for side in sides)
     foot = max(side.foot for side in sides)
     shapes: list[Shape] = []
@@ -58,6 +60,14 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
     return Drawing(whole, head + body + foot + 2, shapes, title, " ".join(figure.alt for figure in figures))
 
 
+def _panels(figures: Sequence[Figure], room: float, ruler: Ruler) -> list[FigurePanel]:
+    """Return figures with all widths measured."""
+    while True:
+        sides = [FigurePanel(figure, room, ruler) for figure in figures]
+        if not ruler.settle():
+            return sides
+
+
 class FigurePanel:
     """One figure: its head, its graph and its notes, each with y = 0 at its own top."""
 
@@ -66,6 +76,7 @@ class FigurePanel:
         self.heading: list[Shape] = []
         self.graph: list[Shape] = []
         self.notes: list[Shape] = []
+        self.levels: Mapping[str, float] = {}
         self.head, self.body, self.foot = self._head(), self._body(), self._foot()
 
     def _head(self) -> float:
@@ -97,6 +108,7 @@ class FigurePanel:
     def _body(self) -> float:
         body = figure_body(self.figure.graph, self.room, self.ruler)
         self.graph += body.shapes
+        self.levels = body.levels
         return body.height
 
     def _foot(self) -> float:

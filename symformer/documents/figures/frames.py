@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...language.notation.text import text
 from ...output.blocks import Code, Line, Math
-from .box_content import FORMULA, TITLE, BoxContent, amount_text, fit_line, shorten, title_lines
+from .box_content import FORMULA, HEAVY, TITLE, BoxContent, amount_text, fit_line, shorten, title_lines
 from .figure import Frame
 from .graph_layout import GraphLayout
 from .layer_strip import KEY, bar
@@ -38,8 +38,7 @@ def draw_frame(
             fill="#FBFBFB",
             ink="#444444",
             radius=3,
-            stroke=1.5 if frame.differs else 0.7,
-            dashed=frame.differs,
+            stroke=HEAVY if frame.differs else 0.7,
         )
     ]
     if says:
@@ -61,7 +60,8 @@ def draw_frame(
         drawn.append(Path(((margin, height - foot - y), (margin + EDGE, height - foot - y))))
     sides = {port: [foot + y for y in ys] for port, ys in inner.sides.items()}
     ports = [margin + EDGE + x for x in inner.ports]
-    return PlacedGraph(width, height, drawn, ports, margin + EDGE + inner.out, sides)
+    levels = {key: foot + y for key, y in inner.levels.items()}
+    return PlacedGraph(width, height, drawn, ports, margin + EDGE + inner.out, sides, levels=levels)
 
 
 def _behind(margin: float, width: float) -> list[Shape]:

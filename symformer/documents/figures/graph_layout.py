@@ -29,7 +29,11 @@ class GraphLayout(XCoordinates):
         self._draw(ways, height)
         out = self.outs[0].exits if self.outs else self.width / 2
         ports = [port.exits for port in self.ports]
-        return PlacedGraph(self.width, height, self.shapes, ports, out, self.sides, self.rights)
+        levels = {key: item.y for key, item in self.items.items()}
+        for item in self.items.values():
+            if item.placed is not None:
+                levels |= {key: item.y + y for key, y in item.placed.levels.items()}
+        return PlacedGraph(self.width, height, self.shapes, ports, out, self.sides, self.rights, levels)
 
     # -- up --------------------------------------------------------------------------------------------------------
 
@@ -59,6 +63,8 @@ class GraphLayout(XCoordinates):
                 aside = line * (1 + max(floors.values())) + 1.5 if floors else 0
                 step = (GAP / 2 if lines else 0) + TRACK * max(0, len(lines) - 1) + max(head, aside)
                 step += STUB if stubs else 0
+            if gap < len(self.rows):
+                step += max(node.lift for node in self.rows[gap])
             for place, key in enumerate(lines):
                 self.tracks[gap, key] = y + GAP / 2 + TRACK * place
             y += step

@@ -39,6 +39,7 @@ class PlacedGraph:
     out: float  # the x of the output
     sides: dict[int, list[float]] = field(default_factory=dict)  # the y where an input enters from the left, by port
     rights: dict[str, float] = field(default_factory=dict)  # the y where the output of a node leaves to the right
+    levels: dict[str, float] = field(default_factory=dict)  # the y of each node, including those in frames
 
 
 @dataclass
