@@ -18,8 +18,11 @@ from sympy import Add, Integer, expand
 
 from symformer.architectures import composed_model, names
 from symformer.commands.cli import cli
+from symformer.documents.figures.architecture import architecture_figure
+from symformer.documents.figures.box_content import TINTS
 from symformer.documents.figures.browser_text_width import ScreenRuler
-from symformer.documents.figures.drawing_files import FORMATS
+from symformer.documents.figures.dark_theme import colours, dark
+from symformer.documents.figures.drawing_files import FORMATS, emit
 from symformer.documents.figures.figure import Figure, Frame, Graph, Plus
 from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_diff import mark_differences
@@ -27,7 +30,7 @@ from symformer.documents.figures.figure_page import COLUMN, drawing
 from symformer.documents.figures.fitted_drawing import fitted_drawing
 from symformer.documents.figures.layer_strip import INKS
 from symformer.documents.figures.overview import CLOSED, closed
-from symformer.documents.figures.primitives import Drawing, Rect, Words
+from symformer.documents.figures.primitives import BLACK, GREY, WHITE, Drawing, Rect, Words
 from symformer.documents.figures.primitives import Path as Line
 from symformer.documents.figures.towers import towers
 from symformer.documents.formats.html import FORMAT as HTML
@@ -484,6 +487,61 @@ def test_matching_parts_are_at_the_same_height(one: str, two: str) -> None:
     assert "Language-model head" in lower[0]
 
 
+# -- slides and themes ---------------------------------------------------------------------------------------------------
+
+
+def slide(target: str) -> Drawing:
+    model, _ = resolve(target)
+    return architecture_figure([(model, model.params)], wide=True)
+
+
+@pytest.mark.parametrize("target", sampled(5, ["gpt2", "whisper-small", "deepseek-v3", "hf:bert", "mamba2", "gemma2"]))
+def test_a_wide_figure_is_a_legible_slide(target: str) -> None:
+    """A slide of 13.33 by 7.5 inches is 960 points wide."""
+    drawn = slide(target)
+    assert drawn.width / drawn.height == pytest.approx(16 / 9)
+    assert smallest(drawn, 960 / drawn.width) >= 6
+    assert faults(drawn) == []
+
+
+def test_a_wide_figure_shows_the_inside_of_the_main_parts() -> None:
+    said = [plain(each.line) for each in slide("gpt2").shapes if isinstance(each, Words) and each.size > 8]
+    assert said == ["GPT-2", "Self-attention", "Feed-forward network"]
+    model, other = resolve("gpt2")[0], resolve("llama-2-7b")[0]
+    both = architecture_figure([(model, model.params), (other, other.params)], wide=True)
+    assert both.width / both.height == pytest.approx(16 / 9)
+    assert faults(both) == []
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance: WCAG 2.2."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_both_themes_have_enough_contrast() -> None:
+    """WCAG 2.2, criteria 1.4.3 and 1.4.11: 4.5 for text on its background, 3 for parts of a graphic."""
+    for theme in ({}, colours()):
+        behind = [theme.get(tint, tint) for tint, _ in TINTS.values()] + [theme.get(WHITE, WHITE)]
+        for ink in (BLACK, GREY):
+            for tint in behind:
+                light, low = sorted((luminance(theme.get(ink, ink)), luminance(tint)), reverse=True)
+                assert (light + 0.05) / (low + 0.05) >= 4.5, (ink, tint)
+
+
+def test_a_dark_figure_has_no_light_colour() -> None:
+    model, _ = resolve("nemotron-nano-9b-v2")
+    drawn = dark(architecture_figure([(model, model.params)]))
+    assert luminance(drawn.background) < 0.02
+    for each in drawn.shapes:
+        if isinstance(each, Words):
+            assert luminance(each.ink) > 0.3
+        elif isinstance(each, Rect) and each.fill not in ("", *colours().values()):
+            assert each.fill in {"#E69F00", "#9C9200", "#CC79A7", "#777777", "#009E73"}  # bars, on both
+    assert rb"\path[fill={rgb,255:red,21;green,23;blue,27}] (0,0)" in emit(drawn, "tex")
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
@@ -558,6 +616,10 @@ REFUSED = {
     "no part": (["gpt2", "--kind", "part", "-o", "a.svg"], "--kind part requires --part"),
     "not a part": (["gpt2", "--kind", "part", "--part", "h.atn", "-o", "a.svg"], "unknown part 'h.atn'; did you mean"),
     "an operation": (["gpt2", "--kind", "part", "--part", "h.attn.c_attn", "-o", "a.svg"], "is a single operation"),
+    "no slide": (
+        ["gpt2", "--kind", "shares", "--form", "wide", "-o", "a.svg"],
+        "--form has no effect with --kind shares",
+    ),
     "parts of two": (
         ["gpt2", "llama", "--kind", "part", "--part", "h", "-o", "a.svg"],
         "a part can be drawn for one target only",

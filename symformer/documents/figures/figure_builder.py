@@ -28,6 +28,9 @@ from .flow import Draft, Flow, group_experts, merge_sums
 from .layer_strip import layer_strips
 from .operation_labels import operation, role
 
+# The roles of the parts that a slide shows in detail, the most important first.
+MAIN = ("attention", "state-space mixer", "linear attention", "recurrent block", "MLP")
+
 
 class FigureBuilder:
     """Builds the figures of one formula."""
@@ -103,6 +106,14 @@ class FigureBuilder:
         label = Label(measure.letter, line.name, amount.shown)
         target = f"{self.subject.name} {path}".strip()
         return Figure(self._title(line) or line.name, target, label, measure.title, amount, graph)
+
+    def main_parts(self) -> list[Figure]:
+        """Return the figures of the main parts of a layer, each kind once; empty if the data flow is unknown."""
+        if self.seen:
+            return []
+        boxes = {box.title: box for box in self.architecture().graph.boxes() if box.title and box.role in MAIN}
+        order = sorted(boxes.values(), key=lambda box: (MAIN.index(box.role), box.experts is None))
+        return [self.part(box.key) for box in order]
 
     def _find(self, path: str) -> tuple[Scope, Line, Ledger]:
         """Return a part by its id, from the ledger with separate kinds of layers if possible."""

@@ -284,7 +284,11 @@ class XCoordinates:
     def _ways(self, lanes: Mapping[tuple[Net, str], tuple[str, int]], foot: float, end: float) -> list[ArrowRoute]:
         self._leave(lanes)
         for number, port in enumerate(self.ports):
-            read = [(edge, target) for edge, source, target in self._edges() if source is port]
+            read = [
+                (edge, target)
+                for edge, source, target in self._edges()
+                if source is port and not self._stub(source, target)
+            ]
             (edge, target), *more = read or [(Arrow("", ""), self.outs[0] if self.outs else port)]
             lane = lanes.get((("", number, ""), "left")) if number else None
             if lane is not None:
