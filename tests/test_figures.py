@@ -487,7 +487,7 @@ def test_matching_parts_are_at_the_same_height(one: str, two: str) -> None:
     assert "Language-model head" in lower[0]
 
 
-# -- slides and themes ---------------------------------------------------------------------------------------------------
+# -- slides and themes -------------------------------------------------------------------------------------------------
 
 
 def slide(target: str) -> Drawing:
