@@ -46,6 +46,9 @@ def draw_frame(
         x = brackets - BRACKET if on_left else width - brackets + BRACKET
         tip = x + (BRACKET - 1.5) * (1 if on_left else -1)
         drawn.append(Path(((tip, 2), (x, 2), (x, height - 2), (tip, height - 2)), stroke=0.8))
+        if frame.kind is not None:  # above the number of repetitions
+            above = height / 2 - LEADING * (len(says) - 1) / 2 - 6
+            drawn.append(bar(frame.kind, x - 3 - KEY if on_left else x + 3, above, KEY))
         for place, line in enumerate(says):
             y = height / 2 + LEADING * (place - (len(says) - 1) / 2) + 2.4
             aside, anchor = (x - 3, "right") if on_left else (x + 3, "left")
@@ -76,7 +79,6 @@ def _behind(margin: float, width: float) -> list[Shape]:
 def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxContent:
     """Return the title of a frame and the amount of one copy, on either side of its outgoing line."""
     left, right = (width, width) if out is None else (out - 5, width - out - 5)
-    left -= 0.0 if frame.kind is None else KEY + 4
     rows: list[tuple[Line, float, str]] = [(line, TITLE, BLACK) for line in title_lines(frame, ruler, left)]
     beside_title = 0.0
     if frame.title and frame.name:
@@ -91,11 +93,8 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxCon
         rows += [(line, SMALL, BLACK) for line in fit_line(note, left, ruler)]
     drawn: list[Shape] = []
     y = 3.0
-    indent = 0.0 if frame.kind is None else KEY + 4
-    if frame.kind is not None:
-        drawn.append(bar(frame.kind, 0, y + LEADING - 2, KEY))
     for line, size, ink in rows:
-        x = indent + beside_title if ink == GREY and beside_title else indent * (size == TITLE)
+        x = beside_title if ink == GREY else 0.0
         y += 0.0 if ink == GREY and beside_title else LEADING - (0 if size == TITLE else 1)
         drawn.append(Words(x, y - 2, line, ruler.width(line, size), size, "left", ink))
     beside: list[tuple[Line, float]] = []
