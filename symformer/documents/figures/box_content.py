@@ -210,18 +210,18 @@ def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = 
     if amount.shown == 0:
         return []
     rows: Rows = []
-    for line in break_formula(amount.shown, inner, ruler):
-        width, size = ruler.width(line, FORMULA), FORMULA
+    for terms in break_formula(amount.shown, inner, ruler):
+        width, size = ruler.width(terms, FORMULA), FORMULA
         if width > inner:  # a single term that is wider than a line
             width, size = inner, FORMULA * inner / width * 0.99
-        rows.append(([Words(0, 0, line, width, size)], LEADING + TALL * fractional(line)))
-    value: Line = [amount_text(amount) if said is None else said]
-    if value[0]:
-        width = ruler.width(value, SMALL)
-        if rows[-1][0][0].width + 6 + width <= inner:
-            rows[-1][0].append(Words(inner, 0, value, width, SMALL, "right"))
-        else:
-            rows.append(([Words(inner, 0, value, width, SMALL, "right")], LEADING - 1))
+        rows.append(([Words(0, 0, terms, width, size)], LEADING + TALL * fractional(terms)))
+    value = amount_text(amount) if said is None else said
+    width = ruler.width([value], SMALL)
+    if value and rows[-1][0][0].width + 6 + width <= inner:
+        rows[-1][0].append(Words(inner, 0, [value], width, SMALL, "right"))
+    elif value:
+        for line in [value] if width <= inner else value.split(" · "):
+            rows.append(([Words(inner, 0, [line], ruler.width([line], SMALL), SMALL, "right")], LEADING - 1))
     return rows
 
 

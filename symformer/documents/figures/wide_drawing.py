@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .figure import Figure
-from .figure_page import drawing
+from .figure_page import COLUMN, drawing
 from .overview import closed
 from .primitives import Drawing, Shape
 from .text_width import Ruler
@@ -35,6 +35,7 @@ def wide_drawing(models: Sequence[Figure], parts: Sequence[Figure] = ()) -> Draw
     while whole.height > room:
         overviews = [closed(model) for model in models]
         if not any(overviews):
+            whole = drawing(*models, column=2 * COLUMN, ruler=ruler) if len(models) == 1 else whole
             break
         models = [overview or model for overview, model in zip(overviews, models, strict=True)]
         whole = drawing(*models, ruler=ruler)
