@@ -487,6 +487,13 @@ def test_matching_parts_are_at_the_same_height(one: str, two: str) -> None:
     assert "Language-model head" in lower[0]
 
 
+def test_an_encoder_decoder_is_compared_on_a_page() -> None:
+    """Half a page has no room for two towers side by side."""
+    drawn = fitted_drawing(mark_differences(figure("transformer"), figure("xlm-roberta-base")), A4)
+    assert faults(drawn) == []
+    assert smallest(drawn, A4.enlarged(drawn.width, drawn.height)) >= 6
+
+
 # -- slides and themes -------------------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,8 @@ from .towers import Towers, towers
 from .x_coordinates import LANE
 
 NAMED = 10.0  # height of the names of inputs or outputs
+SIDE_BY_SIDE = 300.0  # minimum width of two towers; in less room, the second is above the first
+APART = 4.0  # minimum between two of them
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Body:
 
 def figure_body(graph: Graph, room: float, ruler: Ruler) -> Body:
     """Return the graph of a figure at a given width."""
-    found = towers(graph)
+    found = towers(graph) if room >= SIDE_BY_SIDE else None
     if found is not None:
         return _side_by_side(found, room, ruler)
     return _named(GraphLayout(graph, room, ruler, draw_frame, whole=True), ruler)[0]
@@ -50,11 +52,15 @@ def _named(laid: GraphLayout, ruler: Ruler) -> tuple[Body, float]:
 
 def _ends(ends: Sequence[tuple[float, Line]], y: float, room: float, ruler: Ruler) -> tuple[list[Shape], float]:
     """Return the names of inputs or outputs at the ends of their arrows, and their height."""
-    said = [(x, line) for x, line in ends if any(line)]
+    said = sorted(((x, line) for x, line in ends if any(line)), key=lambda end: end[0])
     shapes: list[Shape] = []
-    for x, line in said:
+    start = 0.0
+    for place, (x, line) in enumerate(said):
         wide = ruler.width(line, SMALL)
-        shapes.append(Words(min(max(x, wide / 2), room - wide / 2), y, line, wide, SMALL, "center"))
+        after = sum(ruler.width(each, SMALL) + APART for _, each in said[place + 1 :])
+        middle = min(max(x, start + wide / 2), room - after - wide / 2)
+        shapes.append(Words(middle, y, line, wide, SMALL, "center"))
+        start = middle + wide / 2 + APART
     return shapes, NAMED if said else 2.0
 
 

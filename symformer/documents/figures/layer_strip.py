@@ -14,7 +14,7 @@ from ...language.sizes import Numbers
 from ...language.symbols import letter
 from ...ledger.facts import Ledger
 from ...ledger.layer_kinds import mixtures
-from ...output.blocks import Line, Math
+from ...output.blocks import Line, Math, Piece
 from .primitives import LEADING, SMALL, Rect, Shape, Words
 from .text_width import Ruler
 
@@ -92,10 +92,24 @@ def strip_shapes(strip: LayerStrip, room: float, ruler: Ruler) -> tuple[list[Sha
     y += (rows - 1) * LEADING + 2
     x = room
     for kind, size in enumerate(strip.kinds):
-        said: Line = [Math.of(size), f" = {strip.order.count(kind)} {letter(size).meaning}"]
-        width = ruler.width(said, SMALL)
+        number: list[Piece] = [Math.of(size), f" = {strip.order.count(kind)} "]
+        lines = _wrapped(number, letter(size).meaning, room - KEY - 4, ruler)
+        width = ruler.width(lines[0], SMALL)
         if x + KEY + 4 + width > room:
             x, y = 0.0, y + LEADING
-        shapes += [bar(kind, x, y - 1.5, KEY), Words(x + KEY + 3, y - 2, said, width, SMALL)]
-        x += KEY + 3 + width + 10
+        shapes.append(bar(kind, x, y - 1.5, KEY))
+        for place, line in enumerate(lines):
+            y += LEADING * (place > 0)
+            shapes.append(Words(x + KEY + 3, y - 2, line, ruler.width(line, SMALL), SMALL))
+        x += room if len(lines) > 1 else KEY + 3 + width + 10
     return shapes, y
+
+
+def _wrapped(start: Sequence[Piece], words: str, room: float, ruler: Ruler) -> list[Line]:
+    """Return a line of the legend, broken into several if it is too long."""
+    lines: list[list[Piece]] = [[*start]]
+    for word in words.split():
+        if ruler.width([*lines[-1], word], SMALL) > room:
+            lines.append([])
+        lines[-1] = [*lines[-1], f"{word} "]
+    return [*lines]
