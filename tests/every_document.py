@@ -30,8 +30,9 @@ def main() -> int:
             total += built
             if error or not built:
                 failed += 1
-                print(f"{target}: {error or 'no document'}", flush=True)
-    print(f"{total} documents, {failed} targets with an error")
+                sys.stdout.write(f"{target}: {error or 'no document'}\n")
+                sys.stdout.flush()
+    sys.stdout.write(f"{total} documents, {failed} targets with an error\n")
     return int(failed > 0)
 
 

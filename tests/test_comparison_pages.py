@@ -21,6 +21,7 @@ from symformer.commands.cli import cli
 from symformer.documents.comparison_document import document
 from symformer.documents.figures.primitives import Words
 from symformer.documents.formats import FORMATS, render
+from symformer.documents.formats.page_layout import A4
 from symformer.language.errors import SizeError
 from symformer.language.notation.display_tree import Label, value
 from symformer.language.notation.text import text
@@ -460,7 +461,7 @@ def test_figure_shows_both_models() -> None:
     assert str(drawn.caption[0]).startswith("GPT-2 and Llama side by side")
     marked = {
         each.line[1].text
-        for each in drawn.draw(280.0, 400.0).shapes
+        for each in drawn.draw(A4).shapes
         if isinstance(each, Words) and each.line[0] == "≠ " and isinstance(each.line[1], Strong)
     }
     # Vaswani et al. 2017, section 3.3, and Shazeer 2020, section 2; both have a table of tokens, V rows of E

@@ -6,34 +6,41 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pypdfium2
 import pytest
 from click.testing import CliRunner, Result
-from sympy import Add, Integer, expand
+from sympy import Add, expand
 
-from symformer.architectures import composed_model, names
+from symformer.architectures import names
 from symformer.commands.cli import cli
-from symformer.documents.figures.drawing_files import FORMATS
+from symformer.documents.figures.architecture import architecture_figure
+from symformer.documents.figures.box_content import TINTS
+from symformer.documents.figures.browser_text_width import ScreenRuler
+from symformer.documents.figures.dark_theme import colours, dark
+from symformer.documents.figures.drawing_files import FORMATS, emit
 from symformer.documents.figures.figure import Figure, Frame, Graph, Plus
 from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_diff import mark_differences
 from symformer.documents.figures.figure_page import COLUMN, drawing
-from symformer.documents.figures.primitives import Drawing, Rect, Words
+from symformer.documents.figures.fitted_drawing import fitted_drawing
+from symformer.documents.figures.layer_strip import INKS
+from symformer.documents.figures.overview import CLOSED, closed
+from symformer.documents.figures.primitives import BLACK, GREY, WHITE, Drawing, Rect, Words
 from symformer.documents.figures.primitives import Path as Line
+from symformer.documents.figures.towers import towers
+from symformer.documents.formats.html import FORMAT as HTML
+from symformer.documents.formats.page_layout import A4
 from symformer.language.errors import OptionError
-from symformer.language.symbols import S, symbol
+from symformer.language.symbols import symbol
+from symformer.output.blocks import plain
 from symformer.targets.resolution import resolve
 from symformer.views.figure_facts import figure_facts
-from symformer.views.plots.flops_plot import crossover, halves, overtaking
-from symformer.views.plots.memory_plot import amount, largest
-from symformer.views.plots.shares_plot import shares_of
 
+from .figure_faults import faults, smallest
 from .samples import sampled
 
 SHOWN = ("gpt2", "llama-2-7b", "deepseek-v3", "t5", "vit", "mamba2", "transformer", "gemma2", "clip", "whisper", "palm")
@@ -219,64 +226,37 @@ def test_arrows_of_a_part_have_shapes() -> None:
 # -- nothing overlaps --------------------------------------------------------------------------------------------------
 
 
-def faults(drawn: Drawing) -> list[str]:
-    """Return overlapping boxes, words that overlap or leave their box or the page, and lines through boxes."""
-    boxes = [each for each in drawn.shapes if isinstance(each, Rect) and each.radius == 2.2]
-    words = [each for each in drawn.shapes if isinstance(each, Words)]
-    lines = [each for each in drawn.shapes if isinstance(each, Line) and not each.filled and each.stroke == 0.6]
-    spans = [(a, b, line) for line in lines for a, b in pairwise(line.points)]
-    found = []
-    for place, one in enumerate(boxes):
-        found += [f"boxes {one} {two}" for two in boxes[:place] if _both(_area(one), _area(two))]
-        found += [f"through {a} {b} {one}" for a, b, _ in spans if _crosses(_area(one), _around(a, b))]
-    for place, one in enumerate(words):
-        if one.left < -0.5 or one.left + one.width > drawn.width + 0.5 or not 0 < one.y < drawn.height:
-            found.append(f"off the page {one}")
-        found += [f"words {one} {two}" for two in words[:place] if _both(_room(one), _room(two))]
-        for box in boxes:
-            inside = box.x <= one.x <= box.x + box.w and box.y < one.y - 2 < box.y + box.h
-            if inside and (one.left < box.x or one.left + one.width > box.x + box.w or one.y > box.y + box.h):
-                found.append(f"out of its box {one}")
-    for place, (a, b, line) in enumerate(spans):
-        for c, d, other in spans[:place]:
-            if line.points[0] == other.points[0]:
-                continue  # the same tensor
-            (x0, x1, y0, y1), (u0, u1, v0, v1) = _around(a, b), _around(c, d)
-            upright = x0 == x1 and u0 == u1 and abs(x0 - u0) < 0.8 and min(y1, v1) - max(y0, v0) > 0.6
-            level = y0 == y1 and v0 == v1 and abs(y0 - v0) < 0.8 and min(x1, u1) - max(x0, u0) > 0.6
-            found += [f"lines {a} {b} {c} {d}"] * (upright or level)
-    return found
-
-
-Area = tuple[float, float, float, float]
-
-
-def _area(box: Rect) -> Area:
-    return box.x + 0.6, box.x + box.w - 0.6, box.y + 0.6, box.y + box.h - 0.6
-
-
-def _around(a: tuple[float, float], b: tuple[float, float]) -> Area:
-    return min(a[0], b[0]), max(a[0], b[0]), min(a[1], b[1]), max(a[1], b[1])
-
-
-def _room(words: Words) -> Area:
-    return words.left, words.left + words.width, words.y - 4.5, words.y
-
-
-def _crosses(box: Area, line: Area) -> bool:
-    return box[0] < line[1] and line[0] < box[1] and box[2] < line[3] and line[2] < box[3]
-
-
-def _both(one: Area, two: Area) -> bool:
-    return min(one[1], two[1]) > max(one[0], two[0]) and min(one[3], two[3]) > max(one[2], two[2])
-
-
 @pytest.mark.parametrize("target", [*SHOWN, *LIFTED])
 def test_no_overlaps_in_figures(target: str) -> None:
     drawn = drawing(figure(target))
     assert drawn.width in (COLUMN, 2 * COLUMN + 14)
     assert faults(drawn) == []
-    assert min(each.size for each in drawn.shapes if isinstance(each, Words)) >= 6
+    assert smallest(drawn, 1) >= 6
+
+
+TOO_HIGH = ("gemma3n", "sd3", "qwen3-vl", "t5gemma", "deepseek-v4")  # for a page, with all parts of all layers
+
+
+@pytest.mark.parametrize("target", sampled(12, names(), lambda target: target in TOO_HIGH))
+def test_no_overlaps_and_legible_on_a_page(target: str) -> None:
+    """Labels are clear of lines and of each other in print and on screen; text is at least 6 points on A4."""
+    shown = figure(target)
+    printed = fitted_drawing([shown], A4)
+    assert faults(printed) == []
+    assert smallest(printed, A4.enlarged(printed.width, printed.height)) >= 6
+    assert faults(fitted_drawing([shown], HTML.page, ScreenRuler())) == []
+
+
+def test_layers_become_boxes_only_where_a_page_has_no_room() -> None:
+    """The boxes of an overview still sum to the whole."""
+    shown = figure("gemma3n")
+    overview = closed(shown)
+    assert overview is not None
+    assert len(frames(overview.graph)) == len(frames(shown.graph)) - 1
+    total, whole = (Add(*(box.copies * box.amount.each for box in each.graph.boxes())) for each in (overview, shown))
+    assert expand(total - whole) == 0
+    said = [str(each.line) for each in fitted_drawing([figure("llama")], A4).shapes if isinstance(each, Words)]
+    assert not any(CLOSED.split()[0] in each for each in said)
 
 
 @pytest.mark.parametrize(
@@ -302,6 +282,166 @@ def test_overlaps_are_detected() -> None:
     assert len(faults(Drawing(100, 100, [box, line]))) == 1
     assert len(faults(Drawing(100, 100, [line, Line(((50, 15), (99, 15)))]))) == 1
     assert len(faults(Drawing(100, 100, [box, Words(12, 25, ["x"], 60)]))) == 1
+    assert len(faults(Drawing(100, 100, [line, Words(30, 17, ["x"], 9)]))) == 1
+    assert len(faults(Drawing(100, 100, [Words(30, 17, ["x"], 9), Words(38, 18, ["x"], 9)]))) == 1
+    assert faults(Drawing(100, 100, [line, Words(30, 13, ["x"], 9)])) == []
+    assert smallest(Drawing(100, 100, [Words(30, 14, ["x"], 9, 5)]), 1.2) == 6
+
+
+# -- labels of arrows -------------------------------------------------------------------------------------------------
+
+
+def labels(graph: Graph) -> dict[tuple[str, str], str]:
+    """Return the labels of arrows as plain text, by the last words of their ends."""
+    return {(_last(each.source) or "in", _last(each.target)): plain(each.label) for each in graph.arrows if each.label}
+
+
+def test_a_shape_is_stated_once_where_it_changes() -> None:
+    """GPT-2 (Radford et al. 2019): the embeddings are [B, S, E], and no layer changes that."""
+    drawn = figure("gpt2").graph
+    assert labels(drawn) == {("embed", "h"): "[B, S, E]"}
+    assert labels(frames(drawn)[0].graph) == {}
+
+
+@pytest.mark.parametrize(
+    ("target", "part", "expected"),
+    [
+        # Vaswani et al. 2017, section 3.2.2: A heads of E/A numbers; GPT-2 computes all three in one product.
+        (
+            "gpt2",
+            "h.attn",
+            {
+                ("c_attn", "scores"): ["q [B, A, S, E/A]", "k [B, A, S, E/A]"],
+                ("c_attn", "mix"): ["v [B, A, S, E/A]"],
+            },
+        ),
+        # Ainslie et al. 2023: G heads of keys and values. Rotary positions change queries and keys, not values.
+        (
+            "llama-2-70b",
+            "layers.self_attn",
+            {("rotary", "scores"): ["q [B, A, S, D]", "k [B, G, S, D]"], ("v_proj", "mix"): ["v [B, G, S, D]"]},
+        ),
+    ],
+)
+def test_attention_reads_queries_keys_and_values(
+    target: str, part: str, expected: dict[tuple[str, str], list[str]]
+) -> None:
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in reader(target).part(part).graph.arrows:
+        if each.role:
+            found.setdefault((_last(each.source), _last(each.target)), []).append(plain(each.label))
+    assert found == expected
+
+
+def test_queries_keys_and_values_of_one_product_leave_it_apart() -> None:
+    drawn = drawing(reader("gpt2").part("h.attn"))
+    starts = {each.points[0] for each in drawn.shapes if isinstance(each, Line) and not each.filled}
+    heights = [y for _, y in starts]
+    assert max(map(heights.count, heights)) == 3
+
+
+# -- layers of several kinds, and experts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        # The config.json of each: first_k_dense_replace 3 of 61 layers; sliding_window_pattern 2 of 42 and 6 of 62.
+        ("deepseek-v3", ["3 L_dense, 58 L_moe"]),
+        ("gemma-2-9b", ["1 L_local, 1 L_global, repeated 21 times"]),
+        ("gemma-3-27b", ["5 L_local, 1 L_global, repeated"]),
+        ("gemma2", []),  # no sizes
+        ("gpt2", []),
+    ],
+)
+def test_the_strip_states_the_order_of_layers(target: str, words: list[str]) -> None:
+    shown = figure(target)
+    assert [strip.words() for strip in shown.strips] == words
+    assert all(f"Layers, from the first: {each}." in shown.alt for each in words)
+
+
+def test_the_strip_of_nemotron_h_is_its_pattern() -> None:
+    """``hybrid_override_pattern`` in the config.json of NVIDIA-Nemotron-Nano-9B-v2."""
+    pattern = "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-"
+    (strip,) = figure("nemotron-nano-9b-v2").strips
+    letters = {"L_ssm": "M", "L_attn": "*", "L_mlp": "-"}
+    assert "".join(letters[str(strip.kinds[kind])] for kind in strip.order) == pattern
+
+
+@pytest.mark.parametrize("target", ["deepseek-v3", "gemma-3-27b", "nemotron-nano-9b-v2"])
+def test_the_strip_has_a_bar_for_each_layer_and_each_kind_of_the_legend(target: str) -> None:
+    shown = figure(target)
+    drawn = fitted_drawing([shown], A4)
+    bars = [each for each in drawn.shapes if isinstance(each, Rect) and each.fill in INKS and not each.stroke]
+    (strip,) = shown.strips
+    in_head = [each for each in bars if each.y < 80 and each.h != 2.6]  # 2.6 is the height of the bar of a share
+    marked = [frame for frame in frames(shown.graph) if frame.kind is not None]
+    assert len(marked) == len(strip.kinds)
+    assert len(in_head) == len(strip.order) + len(strip.kinds)
+    assert faults(drawn) == []
+
+
+def test_experts_are_drawn_with_their_router_and_shared_experts() -> None:
+    """DeepSeek-AI 2024, section 4.2: 8 of 256 routed experts, and one shared expert. Jiang et al. 2024: 2 of 8."""
+    (found,) = [box.experts for box in figure("deepseek-v3").graph.boxes() if box.experts]
+    assert found.numbers == (8, 256)
+    assert found.shared == symbol("X_shared")
+    (found,) = [box.experts for box in figure("mixtral-8x7b").graph.boxes() if box.experts]
+    assert (found.numbers, found.shared) == ((2, 8), None)
+    squares = [each for each in drawing(figure("mixtral-8x7b")).shapes if isinstance(each, Rect) and each.w == 4.6]
+    assert len(squares) == 8
+    assert sum(each.fill != "#FFFFFF" for each in squares) == 2
+    assert not any(box.experts for box in figure("gpt2").graph.boxes())
+
+
+def test_the_experts_of_a_part_are_a_stack() -> None:
+    part = reader("deepseek-v3").part("moe_layers.mlp").graph
+    (stack,) = frames(part)
+    assert stack.stacked
+    assert {_last(box.key) for box in stack.graph.boxes()} >= {"gate_up_proj", "down_proj"}
+    titles = {_last(node.key): node.title for node in part.nodes if not isinstance(node, Plus)}
+    assert titles["gate"] == "Router"
+    assert "shared_experts" in titles  # next to the stack
+
+
+# -- an encoder next to its decoder ------------------------------------------------------------------------------------
+
+SIDE_BY_SIDE = {  # the node whose output every layer of the other tower reads
+    "transformer": "encoder.norm",  # Vaswani et al. 2017, figure 1
+    "t5": "encoder.final_layer_norm",
+    "whisper": "encoder.layer_norm",  # Radford et al. 2022, figure 1
+    "bart": "encoder.layers",
+    "llava": "multi_modal_projector",  # Liu et al. 2023, figure 1: the projection of the image features
+}
+
+
+@pytest.mark.parametrize("target", SIDE_BY_SIDE)
+def test_an_encoder_is_next_to_its_decoder(target: str) -> None:
+    shown = figure(target)
+    found = towers(shown.graph)
+    assert found is not None
+    assert list(found.handed) == [SIDE_BY_SIDE[target]]
+    drawn = drawing(shown)
+    boxes = [each for each in drawn.shapes if isinstance(each, Rect) and each.radius in (2.2, 3)]
+    assert all(box.x + box.w < drawn.width / 2 or box.x > drawn.width / 2 for box in boxes)
+    crossing = [
+        each
+        for each in drawn.shapes
+        if isinstance(each, Line) and each.points[0][0] < drawn.width / 2 < each.points[-1][0]
+    ]
+    assert len(crossing) == 1
+
+
+def test_cross_attention_reads_keys_and_values_of_the_encoder() -> None:
+    """Vaswani et al. 2017, section 3.2.3: queries come from the decoder, keys and values from the encoder."""
+    _, decoder = frames(figure("transformer").graph)
+    roles = {(_last(each.source) or "in", each.role) for each in decoder.graph.arrows if each.role}
+    assert roles == {("norm1", "q"), ("in", "k, v")}
+
+
+@pytest.mark.parametrize("target", ["gpt2", "clip", "deepseek-v3", "hf:bert"])
+def test_other_figures_have_one_tower(target: str) -> None:
+    assert towers(figure(target).graph) is None
 
 
 # -- two models --------------------------------------------------------------------------------------------------------
@@ -316,8 +456,93 @@ def test_only_differences_are_marked() -> None:
     assert not any(box.differs for side in same for box in side.graph.boxes())
     both = drawing(left, right)
     assert faults(both) == []
-    assert any(isinstance(each, Rect) and each.dashed for each in both.shapes)
+    heavy = [each for each in both.shapes if isinstance(each, Rect) and each.radius == 2.2 and each.stroke > 1]
+    assert len(heavy) == 2
+    assert all(each.fill == "#D2ECE4" for each in heavy)  # the only boxes in colour
+    colours = {each.fill for each in both.shapes if isinstance(each, Rect) and each.radius == 2.2} - {"#D2ECE4"}
+    assert colours == {"#F2F2F2"}
     assert sum("≠" in str(each.line) for each in both.shapes if isinstance(each, Words)) == 4  # two boxes, two notes
+
+
+@pytest.mark.parametrize(
+    ("one", "two"), [("gpt2", "llama-2-7b"), ("gpt2", "deepseek-v3"), ("llama-2-7b", "mixtral-8x7b")]
+)
+def test_matching_parts_are_at_the_same_height(one: str, two: str) -> None:
+    drawn = drawing(*mark_differences(figure(one), figure(two)))
+    assert faults(drawn) == []
+    lower: list[dict[str, float]] = [{}, {}]
+    boxes = [each for each in drawn.shapes if isinstance(each, Rect) and each.radius == 2.2]
+    for words in (each for each in drawn.shapes if isinstance(each, Words) and each.size == 7.2):
+        title = plain(words.line).removeprefix("≠ ")
+        for box in boxes:
+            if box.x < words.x < box.x + box.w and box.y < words.y < box.y + box.h:
+                lower[box.x > drawn.width / 2].setdefault(title, box.y + box.h)
+    for title in ("Token embedding", "Self-attention", "Language-model head"):
+        if title in lower[0] and title in lower[1]:
+            assert lower[0][title] == pytest.approx(lower[1][title], abs=0.5), title
+    assert "Language-model head" in lower[0]
+
+
+def test_an_encoder_decoder_is_compared_on_a_page() -> None:
+    """Half a page has no room for two towers side by side."""
+    drawn = fitted_drawing(mark_differences(figure("transformer"), figure("xlm-roberta-base")), A4)
+    assert faults(drawn) == []
+    assert smallest(drawn, A4.enlarged(drawn.width, drawn.height)) >= 6
+
+
+# -- slides and themes -------------------------------------------------------------------------------------------------
+
+
+def slide(target: str) -> Drawing:
+    model, _ = resolve(target)
+    return architecture_figure([(model, model.params)], wide=True)
+
+
+@pytest.mark.parametrize("target", sampled(5, ["gpt2", "whisper-small", "deepseek-v3", "hf:bert", "mamba2", "gemma2"]))
+def test_a_wide_figure_is_a_legible_slide(target: str) -> None:
+    """A slide of 13.33 by 7.5 inches is 960 points wide."""
+    drawn = slide(target)
+    assert drawn.width / drawn.height == pytest.approx(16 / 9)
+    assert smallest(drawn, 960 / drawn.width) >= 6
+    assert faults(drawn) == []
+
+
+def test_a_wide_figure_shows_the_inside_of_the_main_parts() -> None:
+    said = [plain(each.line) for each in slide("gpt2").shapes if isinstance(each, Words) and each.size > 8]
+    assert said == ["GPT-2", "Self-attention", "Feed-forward network"]
+    model, other = resolve("gpt2")[0], resolve("llama-2-7b")[0]
+    both = architecture_figure([(model, model.params), (other, other.params)], wide=True)
+    assert both.width / both.height == pytest.approx(16 / 9)
+    assert faults(both) == []
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance: WCAG 2.2."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_both_themes_have_enough_contrast() -> None:
+    """WCAG 2.2, criteria 1.4.3 and 1.4.11: 4.5 for text on its background, 3 for parts of a graphic."""
+    for theme in ({}, colours()):
+        behind = [theme.get(tint, tint) for tint, _ in TINTS.values()] + [theme.get(WHITE, WHITE)]
+        for ink in (BLACK, GREY):
+            for tint in behind:
+                light, low = sorted((luminance(theme.get(ink, ink)), luminance(tint)), reverse=True)
+                assert (light + 0.05) / (low + 0.05) >= 4.5, (ink, tint)
+
+
+def test_a_dark_figure_has_no_light_colour() -> None:
+    model, _ = resolve("nemotron-nano-9b-v2")
+    drawn = dark(architecture_figure([(model, model.params)]))
+    assert luminance(drawn.background) < 0.02
+    for each in drawn.shapes:
+        if isinstance(each, Words):
+            assert luminance(each.ink) > 0.3
+        elif isinstance(each, Rect) and each.fill not in ("", *colours().values()):
+            assert each.fill in {"#E69F00", "#9C9200", "#CC79A7", "#777777", "#009E73"}  # bars, on both
+    assert rb"\path[fill={rgb,255:red,21;green,23;blue,27}] (0,0)" in emit(drawn, "tex")
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -394,6 +619,10 @@ REFUSED = {
     "no part": (["gpt2", "--kind", "part", "-o", "a.svg"], "--kind part requires --part"),
     "not a part": (["gpt2", "--kind", "part", "--part", "h.atn", "-o", "a.svg"], "unknown part 'h.atn'; did you mean"),
     "an operation": (["gpt2", "--kind", "part", "--part", "h.attn.c_attn", "-o", "a.svg"], "is a single operation"),
+    "no slide": (
+        ["gpt2", "--kind", "shares", "--form", "wide", "-o", "a.svg"],
+        "--form has no effect with --kind shares",
+    ),
     "parts of two": (
         ["gpt2", "llama", "--kind", "part", "--part", "h", "-o", "a.svg"],
         "a part can be drawn for one target only",
@@ -449,106 +678,6 @@ def test_missing_glyphs_are_written_as_code_points(extension: str, folder: Path)
     if extension == "tex":
         assert r"\symformerletter{模}{6A21}/config.".encode() in content
         assert content.startswith(rb"\providecommand\symformerletter")
-
-
-# -- plots -------------------------------------------------------------------------------------------------------------
-
-KINDS = {
-    "shares": ["gpt2", "--kind", "shares"],
-    "flops": ["llama-2-7b", "mistral-7b-v0.1", "--kind", "flops"],
-    "memory": ["gpt2", "--kind", "memory", "--set", "S=512", "--device", "8GiB"],
-    "roofline": ["gpt2", "--kind", "roofline", "--peak", "989TFLOPS", "--bandwidth", "3.35TB/s"]
-    + [each for size in "BSC" for each in ("--set", f"{size}=8")],
-}
-
-
-@pytest.mark.parametrize(
-    ("kind", "extension"), sampled(2, [("flops", "pdf"), *((kind, "svg") for kind in KINDS), ("memory", "png")])
-)
-def test_plots_are_reproducible(kind: str, extension: str, folder: Path) -> None:
-    for name in ("a", "b"):
-        result = plot(*KINDS[kind], "-o", f"{name}.{extension}")
-        assert result.exit_code == 0, result.output
-    content = (folder / f"a.{extension}").read_bytes()
-    assert content == (folder / f"b.{extension}").read_bytes()
-    assert len(content) > 4000
-    assert b"Date" not in content
-
-
-def test_length_at_which_attention_exceeds_matrices() -> None:
-    """Llama-2-7B takes 13,214,154,752 FLOPs per token in matrices: 2(4·4096² + 3·4096·11008)·32 + 2·32000·4096.
-
-    It takes 4·4096·32 = 524,288 in attention per attended token, so both are equal at 25,204 tokens.
-    """
-    formula = composed_model("llama-2-7b").formula("flops")
-    where = crossover(formula)
-    known = {size: Integer(number) for size, number in composed_model("llama-2-7b").known.items()}
-    assert where is not None
-    assert where.xreplace(known) == 25204
-    attends, rest = halves(formula)
-    put = {**known, symbol("B"): 1, S: 25204}
-    assert attends.xreplace(put) == rest.xreplace(put) == 13_214_154_752 * 25204
-    assert overtaking(formula, {**composed_model("llama-2-7b").known, symbol("B"): 1}, [64, 4096, 65536]) == 25204
-
-
-def test_windowed_attention_has_no_single_crossover() -> None:
-    assert crossover(composed_model("mistral-7b-v0.1").formula("flops", attention="causal")) is None
-
-
-def test_largest_batch_fits_and_the_next_does_not() -> None:
-    model = composed_model("gpt2").set({"S": 512})
-    formula = model.formula("train-memory")
-    limit = amount("8GiB", ("B",), "--device")
-    assert limit == 8 * 2**30
-    most = largest(formula, model.known, limit)
-    assert formula.value(B=most) <= limit < formula.value(B=most + 1)
-    assert largest(formula, model.known, Fraction(1)) == 0
-
-
-@pytest.mark.parametrize("batch", [1, 2, 3, 8, 13])
-def test_batch_that_fills_the_device_exactly_fits(batch: int) -> None:
-    """GPT-2's cache of 9 tokens: keys and values of 12 layers and 768 numbers, 2 bytes each, per sequence."""
-    sequence = 2 * 12 * 768 * 2 * 9
-    cache = composed_model("gpt2").set({"C": 9})
-    assert largest(cache.formula("kv-cache"), cache.known, Fraction(batch * sequence)) == batch
-    assert largest(cache.formula("kv-cache"), cache.known, Fraction(batch * sequence - 1)) == batch - 1
-
-
-def test_shares_of_roles() -> None:
-    """GPT-2: (50257 + 1024)·768 of 124,439,808 elements are embeddings, and the head is tied to them."""
-    found = shares_of(composed_model("gpt2"), composed_model("gpt2").params)
-    assert found["embeddings"] == Fraction(51281 * 768, 124439808)
-    assert sum(found.values()) == 1
-    assert "head" not in found
-
-
-@pytest.mark.parametrize(
-    ("given", "units", "value"),
-    [("80GB", ("B",), 80 * 10**9), ("3.35TB/s", ("B/s",), 3_350 * 10**9), ("989 TFLOPS", ("FLOPS",), 989 * 10**12)],
-)
-def test_amounts_are_parsed(given: str, units: tuple[str, ...], value: int) -> None:
-    assert amount(given, units, "--x") == value
-
-
-@pytest.mark.parametrize(
-    "given", ["", "80", "GB", "-80GB", "80XB", "0GB", "1e9B", "80iB", "80GB/s", "9" * 99 + "GB", "٣GB"]
-)
-def test_invalid_amounts_are_refused(given: str) -> None:
-    with pytest.raises(OptionError, match="is not valid"):
-        amount(given, ("B",), "--device")
-
-
-def test_missing_matplotlib_error_names_the_package() -> None:
-    code = """
-import sys
-sys.modules["matplotlib"] = None
-sys.argv = ["symformer", "plot", "gpt2", "--kind", "shares", "-o", "a.svg"]
-from symformer.commands.cli import main
-main()
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.returncode == 2
-    assert "pip install matplotlib" in run.stderr
 
 
 # -- in a derivation ---------------------------------------------------------------------------------------------------

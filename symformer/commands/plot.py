@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from ..models.model import Model
 
 FORMATS = ("svg", "pdf", "png", "tex")
-TAKES = {"part": ("part",), "memory": ("device",), "roofline": ("peak", "bandwidth")}  # options specific to one kind
+TAKES = {
+    "architecture": ("form", "theme"),
+    "part": ("part", "form", "theme"),
+    "memory": ("device",),
+    "roofline": ("peak", "bandwidth"),
+}  # options specific to one kind
 USUAL = {"flops": "flops", "memory": "train-memory", "roofline": "intensity"}  # the default quantity of a kind
 KINDS = ("architecture", "part", "shares", "flops", "memory", "roofline")
 
@@ -46,7 +51,13 @@ KINDS = ("architecture", "part", "shares", "flops", "memory", "roofline")
 @click.option("--device", metavar="SIZE", help="Device memory, such as 80GB, for --kind memory.")
 @click.option("--peak", metavar="SPEED", help="Peak compute of the device, such as 989TFLOPS, for --kind roofline.")
 @click.option("--bandwidth", metavar="SPEED", help="Memory bandwidth, such as 3.35TB/s, for --kind roofline.")
-@click.option("--format", "form", type=click.Choice(FORMATS), help="The output format if -o is -.")
+@click.option(
+    "--form",
+    type=click.Choice(("column", "wide")),
+    help="A column (the default), or a slide of 16:9 that also shows the inside of the main parts.",
+)
+@click.option("--theme", type=click.Choice(("light", "dark")), help="The colours of a figure. [default: light]")
+@click.option("--format", "format_", type=click.Choice(FORMATS), help="The output format if -o is -.")
 def command(
     targets: tuple[str, ...],
     output: str,
@@ -59,6 +70,8 @@ def command(
     peak: str | None,
     bandwidth: str | None,
     form: str | None,
+    theme: str | None,
+    format_: str | None,
 ) -> None:
     """Draw models, or plot cost against size.
 
@@ -68,8 +81,8 @@ def command(
     from ..language.errors import OptionError
     from ..output.files import check_output, write
 
-    extension = check_output(output, "a figure", FORMATS, form or "")
-    given = {"part": part, "device": device, "peak": peak, "bandwidth": bandwidth}
+    extension = check_output(output, "a figure", FORMATS, format_ or "")
+    given = {"part": part, "device": device, "peak": peak, "bandwidth": bandwidth, "form": form, "theme": theme}
     for name, value in given.items():
         if value is not None and name not in TAKES.get(kind, ()):
             whose = next(each for each, names in TAKES.items() if name in names)
@@ -83,7 +96,7 @@ def command(
         content = _roofline(targets, sets, options, extension, peak, bandwidth)
     else:
         models = [arguments.formula(target, counts, sets, options) for target in targets]
-        content = _drawn(kind, models, extension, part, device)
+        content = _drawn(kind, models, extension, part, device, form == "wide", theme == "dark")
     if output == "-":
         print_bytes(content)
         return
@@ -92,7 +105,13 @@ def command(
 
 
 def _drawn(
-    kind: str, models: Sequence[tuple[Model, Formula]], extension: str, part: str | None, device: str | None
+    kind: str,
+    models: Sequence[tuple[Model, Formula]],
+    extension: str,
+    part: str | None,
+    device: str | None,
+    wide: bool,
+    on_dark: bool,
 ) -> bytes:
     if kind == "shares":
         from ..views.plots.shares_plot import models_of, shares
@@ -108,9 +127,11 @@ def _drawn(
 
         return memory(models, extension, device)
     from ..documents.figures.architecture import architecture_figure
+    from ..documents.figures.dark_theme import dark
     from ..documents.figures.drawing_files import emit
 
-    return emit(architecture_figure(models, part), extension)
+    drawing = architecture_figure(models, part, wide)
+    return emit(dark(drawing) if on_dark else drawing, extension)
 
 
 def _roofline(

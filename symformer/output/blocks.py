@@ -185,7 +185,7 @@ class Contents:
 class FigureBlock:
     """A figure, drawn on demand for a page or a screen; the drawing has alternative text."""
 
-    draw: Callable[..., Drawing]  # called with the column width and the maximum width in points, and a ruler
+    draw: Callable[..., Drawing]  # called with the layout of the page, and a ruler
     caption: Line = ()
     id: str = ""
     number: int = 0

@@ -14,7 +14,6 @@ from sympy import Expr, Integer, Symbol, expand
 
 from ..architectures.base_architecture import Architecture
 from ..catalogue.measured_model import MeasuredModel
-from ..components.base import Component
 from ..formulas import ranks
 from ..formulas.account import Line
 from ..formulas.derivation import Derivation
@@ -195,7 +194,7 @@ def derivation_facts(
         places=places,
         quantities=found,
         refused=tuple(refused),
-        figure=_figure(subject, shown.component, first) if first else None,
+        figure=_figure(shown, subject, first) if first else None,
         relative=_relative(model, formulas) if full else None,
         json=tuple({**show_json(model, each), "id": each.id, "target": model.name} for each in formulas),
     )
@@ -288,10 +287,10 @@ def _params(model: Model, formula: Formula) -> Label | None:
     return Label(params.measure.letter, "", params.display_expr)
 
 
-def _figure(subject: SubjectFacts, component: Component, first: QuantityFacts) -> FigureFacts | None:
+def _figure(model: Model, subject: SubjectFacts, first: QuantityFacts) -> FigureFacts | None:
     """Return the facts of the figure; None if the amounts of each kind of layers are not known."""
     try:
-        return figure_of(subject, component, first.formula, first.value)
+        return figure_of(subject, model.component, first.formula, first.value, model.provenance.layers)
     except RuleError:
         return None
 

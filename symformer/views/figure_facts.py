@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sympy import expand
+from sympy import Symbol, expand
 
 from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
@@ -33,6 +33,7 @@ class FigureFacts:
     ledger: Ledger
     apart: Ledger  # with separate kinds of layers
     root: Line  # the account of the formula over ``apart``
+    layers: tuple[Symbol, ...] = ()  # the size that counts each layer, in order; empty if the order is not known
 
 
 def figure_facts(model: Model, formula: Formula) -> FigureFacts:
@@ -50,11 +51,16 @@ def figure_facts(model: Model, formula: Formula) -> FigureFacts:
         raise OptionError(
             f"{formula.measure.name} is a {formula.form}, which is not a sum over boxes; draw flops or traffic instead"
         )
-    return figure_of(subject_of(model), model.component, formula, value_of(formula, model))
+    value = value_of(formula, model)
+    return figure_of(subject_of(model), model.component, formula, value, model.provenance.layers)
 
 
 def figure_of(
-    subject: SubjectFacts, component: Component, formula: Formula, value: int | Fraction | None
+    subject: SubjectFacts,
+    component: Component,
+    formula: Formula,
+    value: int | Fraction | None,
+    layers: tuple[Symbol, ...],
 ) -> FigureFacts:
     """Return the facts that the figure of a subject shows. Raises DerivationError."""
     question = find_quantity(formula.measure.name).at(formula.source)
@@ -73,4 +79,5 @@ def figure_of(
         ledger=ledger,
         apart=ledger.apart,
         root=root,
+        layers=layers,
     )

@@ -81,7 +81,7 @@ class MemoryBars(Plot):
         axes.set_xlabel("sequences")
         axes.set_ylabel("longest context (tokens)")
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize=6.5)
+        axes.legend(frameon=False, fontsize=6.5, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
 
 
 def draw(found: DeviceFit) -> MemoryBars:

@@ -16,11 +16,12 @@ from .figure_builder import FigureBuilder
 from .figure_diff import mark_differences
 from .figure_page import drawing
 from .primitives import Drawing
+from .wide_drawing import wide_drawing
 
 Counted = tuple[Model, Formula]
 
 
-def architecture_figure(models: Sequence[Counted], part: str | None = None) -> Drawing:
+def architecture_figure(models: Sequence[Counted], part: str | None = None, wide: bool = False) -> Drawing:
     """Return the figure of one model, of one part, or of two models side by side.
 
     Parameters
@@ -29,6 +30,8 @@ def architecture_figure(models: Sequence[Counted], part: str | None = None) -> D
         One or two models, each with the formula to show.
     part
         The id of a part of the model, such as ``h.attn``; requires a single model.
+    wide
+        Whether the drawing has the proportions of a slide, with the inside of the main parts next to the model.
 
     Raises
     ------
@@ -45,10 +48,14 @@ def architecture_figure(models: Sequence[Counted], part: str | None = None) -> D
     if part is not None:
         if others:
             raise OptionError("a part can be drawn for one target only; give one")
-        return drawing(_noted(reader.part(part), notes[0]))
-    if others:
-        return drawing(*map(_noted, mark_differences(reader.architecture(), others[0].architecture()), notes))
-    return drawing(_noted(reader.architecture(), notes[0]))
+        shown = [_noted(reader.part(part), notes[0])]
+    elif others:
+        shown = [*map(_noted, mark_differences(reader.architecture(), others[0].architecture()), notes)]
+    else:
+        shown = [_noted(reader.architecture(), notes[0])]
+    if not wide:
+        return drawing(*shown)
+    return wide_drawing(shown, reader.main_parts() if part is None and not others else [])
 
 
 def _noted(figure: Figure, notes: Sequence[str]) -> Figure:

@@ -11,17 +11,19 @@ from ...formulas.factorization import factored
 from ...language.notation.display_tree import Minus, Sum, Tree, growth, ordered_terms, terms_tree, tree
 from ...language.notation.text import number, percent, text
 from ...output.blocks import Code, Line, Math, Strong
+from .expert_choice import choice_shapes
 from .figure import Amount, Box, Frame
-from .primitives import GREY, Rect, Shape, Words
+from .primitives import BLACK, GREY, LEADING, SMALL, Rect, Shape, Words
 from .text_width import Ruler
 
-TITLE, FORMULA, SMALL = 7.2, 7.2, 6.2  # font sizes
-LEADING = 9.6
+TITLE, FORMULA = 7.2, 7.2  # font sizes
 TALL = 6.0  # additional height of a line with a fraction
 PAD = 4.0
 BAR = 2.6
 THINNEST = 0.3  # the shortest bar that is drawn
 MOST = 4  # lines of one formula
+HEAVY = 1.4  # the stroke around a part that differs from another model
+FADED = "#777777"  # the edge of a part that does not
 # Tints and inks by role, with the colours of Okabe and Ito. The title of a box carries the same information.
 TINTS = {
     "embeddings": ("#FBEFD2", "#E69F00"),
@@ -43,6 +45,11 @@ class BoxContent:
     shapes: Sequence[Shape]
     width: float
     height: float
+
+
+def fractional(line: Line) -> bool:
+    """Return True if a line contains a fraction, which is taller than a line of text."""
+    return any(isinstance(piece, Math) and "/" in text(piece.shown) for piece in line)
 
 
 def break_formula(expr: Expr, room: float, ruler: Ruler) -> list[Line]:
@@ -109,7 +116,8 @@ def amount_text(amount: Amount) -> str:
 
 def box_content(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> BoxContent:
     """Return the look of a box with the given width and minimum height."""
-    tint, ink = TINTS.get(box.role, TINTS["other"])
+    faded = box.differs is False  # equal in both models
+    tint, ink = TINTS["other"] if faded else TINTS.get(box.role, TINTS["other"])
     inner = width - 2 * PAD
     rows = _one_line(box, inner, ruler) or _lines(box, inner, ruler)
     shapes: list[Shape] = []
@@ -117,6 +125,10 @@ def box_content(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> Bo
     for row, height in rows:
         y += height
         shapes += [words.moved(PAD, y - (LEADING - 6.6) / 2 - (height - LEADING) / 2) for words in row]
+    if box.experts is not None:
+        found, high = choice_shapes(box.experts, inner, ink, ruler)
+        shapes += [shape.moved(PAD, y + 1) for shape in found]
+        y += high
     filled = inner * float(box.amount.share or 0) if box.amount.shown != 0 else 0.0
     barred = filled >= THINNEST
     y = max(y + PAD - 2, height - (BAR + 3) * barred)
@@ -124,8 +136,8 @@ def box_content(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> Bo
         shapes.append(Rect(PAD, y, inner, BAR, fill="#FFFFFF", stroke=0.3))
         shapes.append(Rect(PAD, y, filled, BAR, fill=ink, stroke=0))
         y += BAR + 3
-    heavy = 1.5 if box.differs else 0.5
-    back = Rect(0, 0, width, y, fill=tint, stroke=heavy, radius=2.2, dashed=box.differs)
+    edge = FADED if faded else BLACK
+    back = Rect(0, 0, width, y, fill=tint, ink=edge, stroke=HEAVY if box.differs else 0.5, radius=2.2)
     return BoxContent([back, *shapes], width, y)
 
 
@@ -152,7 +164,7 @@ def title_lines(node: Box | Frame, ruler: Ruler, room: float) -> list[Line]:
 def _one_line(box: Box, inner: float, ruler: Ruler) -> Rows:
     """Return the content of a small box, or of one without a number, on one line; empty if it does not fit."""
     small = box.role == "norms" or (box.role == "other" and box.amount.shown == 0)
-    if box.notes or not (small or box.amount.value is None):
+    if box.notes or box.experts or not (small or box.amount.value is None):
         return []
     title, *more = title_lines(box, ruler, inner)
     name: Line = [Code(box.name)] if box.title and box.name else []
@@ -198,19 +210,18 @@ def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = 
     if amount.shown == 0:
         return []
     rows: Rows = []
-    for line in break_formula(amount.shown, inner, ruler):
-        width, size = ruler.width(line, FORMULA), FORMULA
+    for terms in break_formula(amount.shown, inner, ruler):
+        width, size = ruler.width(terms, FORMULA), FORMULA
         if width > inner:  # a single term that is wider than a line
             width, size = inner, FORMULA * inner / width * 0.99
-        tall = any(isinstance(piece, Math) and "/" in text(piece.shown) for piece in line)
-        rows.append(([Words(0, 0, line, width, size)], LEADING + TALL * tall))
-    value: Line = [amount_text(amount) if said is None else said]
-    if value[0]:
-        width = ruler.width(value, SMALL)
-        if rows[-1][0][0].width + 6 + width <= inner:
-            rows[-1][0].append(Words(inner, 0, value, width, SMALL, "right"))
-        else:
-            rows.append(([Words(inner, 0, value, width, SMALL, "right")], LEADING - 1))
+        rows.append(([Words(0, 0, terms, width, size)], LEADING + TALL * fractional(terms)))
+    value = amount_text(amount) if said is None else said
+    width = ruler.width([value], SMALL)
+    if value and rows[-1][0][0].width + 6 + width <= inner:
+        rows[-1][0].append(Words(inner, 0, [value], width, SMALL, "right"))
+    elif value:
+        for line in [value] if width <= inner else value.split(" · "):
+            rows.append(([Words(inner, 0, [line], ruler.width([line], SMALL), SMALL, "right")], LEADING - 1))
     return rows
 
 

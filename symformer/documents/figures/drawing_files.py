@@ -45,7 +45,8 @@ def _page(drawing: Drawing) -> str:
     title = typ.PRINTED.prose(base_language.printable(drawing.title))
     return (
         f"#set document(title: [{title}])\n"
-        f"#set page(width: {points(drawing.width)}, height: {points(drawing.height)}, margin: 0pt, fill: white)\n"
+        f"#set page(width: {points(drawing.width)}, height: {points(drawing.height)}, margin: 0pt, "
+        f'fill: rgb("{drawing.background}"))\n'
         f"#figure(alt: {said}, {body})"
     )
 

@@ -12,7 +12,9 @@ from ...language.notation.display_tree import Tree
 from ...language.notation.text import percent, text
 from ...language.shape_lines import Shape
 from ...ledger.facts import ONE
-from ...output.blocks import Line
+from ...output.blocks import Line, plain
+from .expert_choice import ExpertChoice
+from .layer_strip import LayerStrip
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,9 @@ class Box:
     times: Expr = ONE  # in its frame
     notes: Sequence[Line] = ()
     paths: Sequence[str] = ()  # the paths of its operations
-    differs: bool = False  # whether it differs from the matching box of another model
+    differs: bool | None = None  # whether it differs from the matching box of another model; None without another model
+    experts: ExpertChoice | None = None  # the choice of experts in it
+    lift: float = 0.0  # additional space below its row
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Plus:
 
     key: str
     paths: Sequence[str]
+    lift: float = 0.0  # additional space below its row
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,8 @@ class Arrow:
     leaves: int = 0  # the port of the graph, if there is no source
     enters: int = 0  # the port of the target frame
     view: int = 0  # the index among pieces of one tensor that an operation reads, such as queries and keys
+    role: str = ""  # what attention reads it as: "q", "k" or "v", or several, as "k, v"
+    label: Line = ()  # the text next to its head: its role and its shape, where the shape changes
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,9 @@ class Frame:
     number: int | None = None  # the value of ``times``
     notes: Sequence[Line] = ()
     differs: bool = False
+    kind: int | None = None  # the number of its kind of layers in the strip of layers
+    stacked: bool = False  # whether it is one of several parallel copies, such as experts
+    lift: float = 0.0  # additional space below its row
 
 
 Node = Box | Plus | Frame
@@ -116,7 +126,7 @@ class Figure:
     amount: Amount
     graph: Graph
     notes: Sequence[str] = ()
-    shapes: bool = False  # whether arrows show tensor shapes
+    strips: Sequence[LayerStrip] = ()
 
     @property
     def repeats(self) -> bool:
@@ -128,6 +138,7 @@ class Figure:
         """The alternative text, for screen readers."""
         total = "" if self.amount.value is None else f" = {self.amount.value:,}"
         said = f"{self.title} ({self.target}): {text(self.letter)} = {text(self.amount.shown)}{total} {self.unit}."
+        said += "".join(f" Layers, from the first: {strip.words()}." for strip in self.strips)
         return f"{said} {'; '.join(_said(self.graph))}."
 
 
@@ -136,6 +147,7 @@ def _said(graph: Graph) -> Iterator[str]:
     for node in graph.nodes:
         if isinstance(node, Box):
             words = " ".join(filter(None, (node.title, node.name)))
+            words += f", {plain(node.experts.line)}" if node.experts else ""
             share = "" if node.amount.share is None else f" ({percent(node.amount.share)})"
             yield f"{words}: {text(node.amount.shown)}{share}" if node.amount.shown != 0 else words
         elif isinstance(node, Frame):

@@ -13,17 +13,23 @@ from ...catalogue.module_scopes import Module
 from ...formulas.account import Line
 from ...language.errors import OptionError, SizeError, UnknownNameError
 from ...language.notation.display_tree import Label
-from ...language.shape_lines import Shape, shape_line
+from ...language.shape_lines import shape_line
 from ...language.sizes import evaluate, substitute
 from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope
-from ...output.blocks import Code, Math, Piece
+from ...output.blocks import Code, Math
 from ...output.blocks import Line as Words
 from ...views.figure_facts import FigureFacts
 from ...views.formula_facts import is_per_rank
 from ...views.summary import share
+from .arrow_labels import label_arrows, shape_text
+from .expert_choice import ExpertChoice, expert_choice, routers
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
-from .flow import Draft, Flow, merge_sums
+from .flow import Draft, Flow, group_experts, merge_sums
+from .layer_strip import layer_strips
 from .operation_labels import operation, role
+
+# The roles of the parts that a slide shows in detail, the most important first.
+MAIN = ("attention", "state-space mixer", "linear attention", "recurrent block", "MLP")
 
 
 class FigureBuilder:
@@ -38,6 +44,8 @@ class FigureBuilder:
         self.alone = {
             weight.path for entry in alone for weight in entry.weights
         }  # drawn as their own nodes, with arrows
+        self.strips = [*layer_strips(self.ledger, facts.layers, self.subject.known)]
+        self.routers = routers([entry for _, entry in self.together] + [entry for _, entry in self.ledger])
         self.layers = [line.path for line in self.root.walk() if line.path.endswith("*")]
 
     def architecture(self) -> Figure:
@@ -46,9 +54,9 @@ class FigureBuilder:
         named = () if self.seen else shape_line(self.facts.shapes).inputs
         flow = Flow(self.ledger, drafts, [axes.name for axes in named])
         gives = flow.result(self.ledger.output)
-        ports = [_tensor(each.name, each.shape) for each in flow.ports.get(0, ())]
+        ports = [shape_text(each.name, each.shape) for each in flow.ports.get(0, ())]
         outputs = () if self.seen else shape_line(self.facts.shapes).outputs
-        results = [_tensor(each.name, each.dims) for each in outputs]
+        results = [shape_text(each.name, each.dims) for each in outputs]
         results = results if len(results) == len(gives) else [[] for _ in gives]
         graph = replace(self._graph(drafts, flow, None, ""), ports=ports, gives=gives, results=results)
         measure, target = self.formula.measure, self.subject.name
@@ -66,6 +74,7 @@ class FigureBuilder:
             Amount(self.formula.expr, self.formula.display_expr, self.whole, None),
             graph,
             notes,
+            self.strips,
         )
 
     def part(self, path: str) -> Figure:
@@ -81,6 +90,7 @@ class FigureBuilder:
             Draft(below.key, below, None if isinstance(item, Entry) else item, count=below.count)
             for item, below in zip(scope.items, line.lines, strict=True)
         ]
+        drafts = group_experts(drafts, line)
         flow = Flow(ledger, drafts, None)
         graph = self._graph(drafts, flow, None, line.path)
         read = {each.source for each in graph.arrows}
@@ -88,14 +98,22 @@ class FigureBuilder:
         outputs = {draft.key: draft.entries[-1].output for draft in drafts if draft.entries}
         names = [axes.name for axes in shape_line(scope.part.shapes).inputs]
         tensors = flow.ports.get(0, [])
-        ports = [_tensor(names[n] if n < len(names) else "", each.shape) for n, each in enumerate(tensors)]
-        results = [_tensor("", outputs[key].shape) for key in gives]
+        ports = [shape_text(names[n] if n < len(names) else "", each.shape) for n, each in enumerate(tensors)]
+        results = [shape_text("", outputs[key].shape) for key in gives]
         graph = replace(graph, ports=ports, gives=gives, results=results)
         amount = self._amount(line.each, ONE)
         measure = self.formula.measure
         label = Label(measure.letter, line.name, amount.shown)
         target = f"{self.subject.name} {path}".strip()
-        return Figure(self._title(line) or line.name, target, label, measure.title, amount, graph, shapes=True)
+        return Figure(self._title(line) or line.name, target, label, measure.title, amount, graph)
+
+    def main_parts(self) -> list[Figure]:
+        """Return the figures of the main parts of a layer, each kind once; empty if the data flow is unknown."""
+        if self.seen:
+            return []
+        boxes = {box.title: box for box in self.architecture().graph.boxes() if box.title and box.role in MAIN}
+        order = sorted(boxes.values(), key=lambda box: (MAIN.index(box.role), box.experts is None))
+        return [self.part(box.key) for box in order]
 
     def _find(self, path: str) -> tuple[Scope, Line, Ledger]:
         """Return a part by its id, from the ledger with separate kinds of layers if possible."""
@@ -153,8 +171,9 @@ class FigureBuilder:
             [self._node(draft, flow, path) for draft in shown],
             flow.arrows.get(id(frame) if frame else 0, ()),
         )
-        ports: list[Words] = [[""] for _ in flow.ports.get(id(frame) if frame else 0, ())]
-        return Graph(nodes, arrows, ports, flow.gives.get(id(frame), ()) if frame else ())
+        inputs = flow.ports.get(id(frame) if frame else 0, ())
+        graph = Graph(nodes, arrows, [[""] for _ in inputs], flow.gives.get(id(frame), ()) if frame else ())
+        return label_arrows(graph, [each.shape for each in inputs])
 
     def _node(self, draft: Draft, flow: Flow, path: str) -> Node:
         line = draft.line
@@ -167,15 +186,33 @@ class FigureBuilder:
         if draft.frame:
             graph = self._graph(draft.items, flow, draft, line.path)
             if draft.mixed:
-                said: Words = ["in the order given by the config"]
+                said: Words = [f"in the order {'of the strip' if self.strips else 'given by the config'}"]
                 return Frame(draft.key, "Layers of several kinds", name, graph, amount, notes=[said])
+            if draft.experts is not None:
+                said = [Math.of(draft.experts.chosen), " of ", Math.of(draft.experts.total), " chosen for each token"]
+                return Frame(draft.key, "Experts", name, graph, amount, notes=[said], stacked=True)
             if draft.scope is not None and draft.scope.mixture is not None:
                 name = draft.scope.mixture.name.removesuffix(".*")  # the list in the class
             notes: list[Words] = list(self._runs(draft))
-            return Frame(draft.key, self._title(line), name, graph, amount, line.count, self._number(line.count), notes)
+            number, kind = self._number(line.count), self._kind(line.count)
+            return Frame(draft.key, self._title(line), name, graph, amount, line.count, number, notes, kind=kind)
         notes = list(self._notes(draft))
         paths = [entry.path for entry in draft.entries]
-        return Box(draft.key, self._title(line), name, role(line), amount, draft.count, line.count, notes, paths)
+        experts = self._experts(draft) if draft.scope is not None else None
+        box = Box(draft.key, self._title(line), name, role(line), amount, draft.count, line.count, notes, paths)
+        return replace(box, experts=experts)
+
+    def _experts(self, draft: Draft) -> ExpertChoice | None:
+        found = expert_choice(draft.entries)
+        if found is None:
+            return None
+        numbers = self._number(found.chosen), self._number(found.total)
+        known = None if numbers[0] is None or numbers[1] is None else (numbers[0], numbers[1])
+        return replace(found, numbers=known)
+
+    def _kind(self, count: Expr) -> int | None:
+        """Return the number of a kind of layers in its strip."""
+        return next((strip.kinds.index(count) for strip in self.strips if count in strip.kinds), None)
 
     def _runs(self, draft: Draft) -> Iterator[Words]:
         scope = draft.scope
@@ -184,7 +221,7 @@ class FigureBuilder:
 
     def _title(self, line: Line) -> str:
         if line.entry is not None:
-            return operation(line.entry)
+            return "Router" if line.entry.path in self.routers else operation(line.entry)
         return "" if line.part is None or isinstance(line.part, Module) else line.part.title
 
     def _amount(self, each: Expr, count: Expr) -> Amount:
@@ -228,14 +265,6 @@ def _both(scope: Scope, line: Line) -> Iterator[tuple[Scope | None, Line]]:
             yield from _both(item, below)
         else:
             yield None, below
-
-
-def _tensor(name: str, shape: Shape) -> Words:
-    """Return a name with a shape, such as ``tokens [B, S]``."""
-    dims: list[Piece] = []
-    for dim in shape:
-        dims += [", " if dims else "", Math.of(dim)]
-    return [*([f"{name} "] if name else []), "[", *dims, "]"] if dims else [name]
 
 
 def _mixture(pair: tuple[Entry | Scope, Line]) -> Mixture | None:

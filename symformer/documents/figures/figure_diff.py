@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
@@ -24,13 +24,8 @@ def mark_differences(left: Figure, right: Figure) -> tuple[Figure, Figure]:
 
 def _graphs(left: Graph, right: Graph) -> tuple[Graph, Graph]:
     """Return both graphs with the differences between matching nodes marked."""
-    names, others = ([_kind(node) for node in graph.nodes] for graph in (left, right))
     ours, theirs = list(left.nodes), list(right.nodes)
-    pairs = {
-        block.a + n: block.b + n
-        for block in SequenceMatcher(None, names, others, autojunk=False).get_matching_blocks()
-        for n in range(block.size)
-    }
+    pairs = _matching(left, right)
     for place, node in enumerate(ours):
         if place not in pairs:
             ours[place] = _mark(node)
@@ -42,6 +37,61 @@ def _graphs(left: Graph, right: Graph) -> tuple[Graph, Graph]:
     return replace(left, nodes=ours), replace(right, nodes=theirs)
 
 
+def _matching(left: Graph, right: Graph) -> dict[int, int]:
+    """Return the places of matching nodes."""
+    names, others = ([_kind(node) for node in graph.nodes] for graph in (left, right))
+    return {
+        block.a + n: block.b + n
+        for block in SequenceMatcher(None, names, others, autojunk=False).get_matching_blocks()
+        for n in range(block.size)
+    }
+
+
+def align(left: Figure, right: Figure, levels: Sequence[Mapping[str, float]]) -> tuple[Figure, Figure]:
+    """Return both figures with additional space, so that matching nodes are at the same height.
+
+    Parameters
+    ----------
+    left, right
+        The figures.
+    levels
+        For each figure, the y of each node without additional space.
+
+    """
+    lifts: tuple[dict[str, float], dict[str, float]] = ({}, {})
+    shifts, last = [0.0, 0.0], [-1.0, -1.0]
+    for pair in sorted(_pairs(left.graph, right.graph), key=lambda pair: levels[0].get(pair[0], 0.0)):
+        if not all(key in known for key, known in zip(pair, levels, strict=True)):
+            continue
+        ys = [known[key] for key, known in zip(pair, levels, strict=True)]
+        if any(y < before for y, before in zip(ys, last, strict=True)):
+            continue  # in another order in the other model
+        last = ys
+        tops = [y + shift for y, shift in zip(ys, shifts, strict=True)]
+        for side, (key, top) in enumerate(zip(pair, tops, strict=True)):
+            if top < max(tops):
+                lifts[side][key] = max(tops) - top
+                shifts[side] += max(tops) - top
+    return replace(left, graph=_lifted(left.graph, lifts[0])), replace(right, graph=_lifted(right.graph, lifts[1]))
+
+
+def _pairs(left: Graph, right: Graph) -> Iterator[tuple[str, str]]:
+    """Yield the keys of matching nodes, including those in matching frames."""
+    for place, other in _matching(left, right).items():
+        one, two = left.nodes[place], right.nodes[other]
+        yield one.key, two.key
+        if isinstance(one, Frame) and isinstance(two, Frame):
+            yield from _pairs(one.graph, two.graph)
+
+
+def _lifted(graph: Graph, lifts: Mapping[str, float]) -> Graph:
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        inner = replace(node, graph=_lifted(node.graph, lifts)) if isinstance(node, Frame) else node
+        nodes.append(replace(inner, lift=lifts.get(node.key, 0.0)))
+    return replace(graph, nodes=nodes)
+
+
 def _pair(one: Node, other: Node) -> tuple[Node, Node]:
     if isinstance(one, Frame) and isinstance(other, Frame):
         first, second = _graphs(one.graph, other.graph)
@@ -49,7 +99,9 @@ def _pair(one: Node, other: Node) -> tuple[Node, Node]:
         return replace(one, graph=first, differs=differ), replace(other, graph=second, differs=differ)
     if isinstance(one, Box) and isinstance(other, Box):
         facts = [(each.title, each.amount.shown, each.times, _said(each.notes)) for each in (one, other)]
-        return (one, other) if facts[0] == facts[1] else (_mark(one), _mark(other))
+        if facts[0] == facts[1]:
+            return replace(one, differs=False), replace(other, differs=False)
+        return _mark(one), _mark(other)
     return one, other
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 
 from ...output.blocks import Code, Line, Math, Strong
-from .box_content import FORMULA, LEADING, SMALL, amount_lines, shorten, wrap_prose
+from .box_content import FORMULA, amount_lines, shorten, wrap_prose
 from .figure import Figure
-from .frames import draw_frame
-from .graph_layout import GraphLayout
+from .figure_body import figure_body
+from .figure_diff import align
 from .graph_ranks import breadth
-from .primitives import GREY, Drawing, Shape, Words
+from .layer_strip import strip_shapes
+from .primitives import GREY, LEADING, SMALL, Drawing, Shape, Words
 from .text_width import Ruler
+from .towers import towers
 
 COLUMN = 226.0  # points: a column of 8 cm
 MARGIN = 1.0
@@ -39,11 +41,12 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
     """
     ruler = ruler or Ruler()
     crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
-    width = min(2 * column + BETWEEN, most) if crowd > 1 else column
-    while True:
-        sides = [FigurePanel(figure, width - 2 * MARGIN, ruler) for figure in figures]
-        if not ruler.settle():
-            break
+    beside = crowd > 1 or any(towers(figure.graph) for figure in figures)
+    width = min(2 * column + BETWEEN, most) if beside else column
+    sides = _panels(figures, width - 2 * MARGIN, ruler)
+    if len(figures) == 2:
+        left, right = figures
+        sides = _panels(align(left, right, [side.levels for side in sides]), width - 2 * MARGIN, ruler)
     head, body = max(side.head for side in sides), max(side.body for side in sides)
     foot = max(side.foot for side in sides)
     shapes: list[Shape] = []
@@ -57,6 +60,14 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
     return Drawing(whole, head + body + foot + 2, shapes, title, " ".join(figure.alt for figure in figures))
 
 
+def _panels(figures: Sequence[Figure], room: float, ruler: Ruler) -> list[FigurePanel]:
+    """Return figures with all widths measured."""
+    while True:
+        sides = [FigurePanel(figure, room, ruler) for figure in figures]
+        if not ruler.settle():
+            return sides
+
+
 class FigurePanel:
     """One figure: its head, its graph and its notes, each with y = 0 at its own top."""
 
@@ -65,6 +76,7 @@ class FigurePanel:
         self.heading: list[Shape] = []
         self.graph: list[Shape] = []
         self.notes: list[Shape] = []
+        self.levels: Mapping[str, float] = {}
         self.head, self.body, self.foot = self._head(), self._body(), self._foot()
 
     def _head(self) -> float:
@@ -87,20 +99,17 @@ class FigurePanel:
             if place == 0:
                 self.heading.append(Words(0, baseline, label, indent, FORMULA))
             self.heading += [words.moved(indent, baseline) for words in row]
+        for strip in figure.strips:
+            shapes, high = strip_shapes(strip, self.room, ruler)
+            self.heading += [shape.moved(0, y + 2) for shape in shapes]
+            y += high + 2
         return y + 5
 
     def _body(self) -> float:
-        graph = self.figure.graph
-        laid = GraphLayout(graph, self.room, self.ruler, draw_frame, self.figure.shapes, whole=True)
-        placed = laid.placed()
-        y = self._ends([(out.exits, line) for out, line in zip(laid.outs, graph.results, strict=False)], 6)
-        self.graph += [shape.moved(0, y) for shape in placed.shapes]
-        y += placed.height
-        read = {each.leaves for each in graph.arrows if not each.source and laid.below(each)}
-        ports = [
-            (port.exits, line) for n, (port, line) in enumerate(zip(laid.ports, graph.ports, strict=True)) if n in read
-        ]
-        return y + self._ends(ports, y + 7)
+        body = figure_body(self.figure.graph, self.room, self.ruler)
+        self.graph += body.shapes
+        self.levels = body.levels
+        return body.height
 
     def _foot(self) -> float:
         figure, y = self.figure, 0.0
@@ -110,15 +119,6 @@ class FigurePanel:
                 y += LEADING - 1.6
                 self.notes.append(Words(0, y - 1, line, self.ruler.width(line, SMALL), SMALL, "left", GREY))
         return y
-
-    def _ends(self, ends: Sequence[tuple[float, Line]], y: float) -> float:
-        """Add the names of inputs or outputs at the ends of their arrows, and return the height."""
-        said = [(x, line) for x, line in ends if any(line)]
-        for x, line in said:
-            wide = self.ruler.width(line, SMALL)
-            middle = min(max(x, wide / 2), self.room - wide / 2)
-            self.graph.append(Words(middle, y, line, wide, SMALL, "center"))
-        return 10.0 if said else 2.0
 
 
 def _title(figure: Figure) -> str:

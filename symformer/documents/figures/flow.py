@@ -9,6 +9,8 @@ from sympy import Expr
 
 from ...formulas.account import Line
 from ...ledger.facts import ONE, ROTARY, Entry, Ledger, OperationKind, Scope, Tensor
+from .attention_inputs import attention_roles
+from .expert_choice import ExpertChoice, expert_choice
 from .figure import Arrow, Node, Plus
 
 HIDDEN = (*ROTARY, "slopes")  # tables passed to every layer; their readers have a note instead of an arrow
@@ -26,6 +28,7 @@ class Draft:
     items: list[Draft] = field(default_factory=list)  # the nodes in a frame
     mixed: bool = False  # whether the items are kinds of layers in an unknown order
     count: Expr = ONE  # the number of copies in the whole
+    experts: ExpertChoice | None = None  # the choice of experts, if the items are the operations of the experts
 
     @property
     def entries(self) -> list[Entry]:
@@ -51,6 +54,24 @@ class Draft:
         """Whether it is a table passed to every layer."""
         tables = [entry.kind is OperationKind.POSITIONS and entry.function in HIDDEN for entry in self.entries]
         return self.line.each == 0 and bool(tables) and all(tables)
+
+
+def group_experts(drafts: Sequence[Draft], line: Line) -> list[Draft]:
+    """Return the operations of a part with those of its experts in a frame of their own."""
+    entries = [entry for draft in drafts for entry in draft.entries]
+    matrices = [place for place, draft in enumerate(drafts) if _is_expert(draft)]
+    choice = expert_choice(entries)
+    if choice is None or len(matrices) < 2:
+        return list(drafts)
+    first, last = matrices[0], matrices[-1] + 1
+    inside = list(drafts[first:last])
+    whole = Line(f"{line.path}.experts", f"{line.key}.experts", ONE, lines=tuple(each.line for each in inside))
+    frame = Draft(whole.key, whole, frame=True, items=inside, experts=choice)
+    return [*drafts[:first], frame, *drafts[last:]]
+
+
+def _is_expert(draft: Draft) -> bool:
+    return draft.line.entry is not None and draft.line.entry.kind is OperationKind.EXPERTS
 
 
 Chain = tuple[Draft, ...]  # the frames that contain a node, outermost first, and the node itself
@@ -104,13 +125,14 @@ class Flow:
                     weights = [self._stored[each.path] for each in entry.shared if each.path in self._stored]
                     read = list({id(tensor): tensor for tensor in (*entry.inputs, *weights)}.values())
                     roots = [id(tensor.root) for tensor in read]
+                    roles = attention_roles(draft.entries, entry, read, draft.line.entry is not None)
                     for place, tensor in enumerate(read):
                         if id(self._made.get(roots[place])) not in own:
                             # An operation has an arrow for each piece that it reads; a part has one arrow per tensor.
                             view = roots[:place].count(roots[place]) if draft.line.entry is not None else 0
-                            self._link(tensor, here, view)
+                            self._link(tensor, here, view, roles.get(place, ""))
 
-    def _link(self, tensor: Tensor, reader: Chain, view: int = 0) -> None:
+    def _link(self, tensor: Tensor, reader: Chain, view: int = 0, role: str = "") -> None:
         """Add the arrows from the source of a tensor to its reader, through every frame between them."""
         found = self._origin(tensor, reader)
         if found is None or found[1] == reader:
@@ -125,7 +147,7 @@ class Flow:
         for depth in range(level, len(reader)):
             target, last = reader[depth], depth == len(reader) - 1
             enters = 0 if last else self._port(target, origin)
-            arrow = Arrow(source, target.key, tensor.shape, leaves, enters, view if last else 0)
+            arrow = Arrow(source, target.key, tensor.shape, leaves, enters, view if last else 0, role if last else "")
             if depth and reader[depth - 1].mixed:
                 source, leaves = "", enters
                 continue

@@ -4,47 +4,76 @@ from __future__ import annotations
 
 from ...language.notation.text import text
 from ...output.blocks import Code, Line, Math
-from .box_content import FORMULA, LEADING, SMALL, TITLE, BoxContent, amount_text, fit_line, shorten, title_lines
+from .box_content import FORMULA, HEAVY, TITLE, BoxContent, amount_text, fit_line, shorten, title_lines
 from .figure import Frame
 from .graph_layout import GraphLayout
-from .primitives import BLACK, GREY, Path, Rect, Shape, Words
+from .layer_strip import KEY, bar
+from .primitives import BLACK, GREY, LEADING, SMALL, Path, Rect, Shape, Words
 from .text_width import Ruler
 from .x_coordinates import BRACKET, EDGE, PlacedGraph, times_of
 
+STACK = 2.4  # between the edges of copies
 
-def draw_frame(frame: Frame, width: float, ruler: Ruler, shapes: bool, margin: float) -> PlacedGraph:
-    """Return a frame with its contents and, for repeated layers, a bracket with the number of repetitions."""
+
+def draw_frame(
+    frame: Frame, width: float, ruler: Ruler, brackets: float, sided: frozenset[int] | None = None
+) -> PlacedGraph:
+    """Return a frame with its contents and, for repeated layers, a bracket with the number of repetitions.
+
+    The bracket is on the left; if inputs can enter from the left, it is on the right.
+    """
     says = times_of(frame)
-    inner = GraphLayout(frame.graph, width - margin - 2 * EDGE, ruler, draw_frame, shapes).placed()
-    head = _head(frame, width - margin - 2 * EDGE, inner.out if frame.graph.gives else None, ruler)
+    margin = brackets if sided is None else 0.0
+    inside = width - brackets - 2 * EDGE
+    inner = GraphLayout(frame.graph, inside, ruler, draw_frame, sided=sided).placed()
+    head = _head(frame, inside, inner.out if frame.graph.gives else None, ruler)
     foot = 0.0 if frame.graph.arrows else EDGE
     height = foot + inner.height + head.height
     drawn: list[Shape] = [
         Rect(
             margin,
             0,
-            width - margin,
+            width - brackets,
             height,
             fill="#FBFBFB",
             ink="#444444",
             radius=3,
-            stroke=1.5 if frame.differs else 0.7,
-            dashed=frame.differs,
+            stroke=HEAVY if frame.differs else 0.7,
         )
     ]
     if says:
-        x = margin - BRACKET
-        drawn.append(
-            Path(((x + BRACKET - 1.5, 2), (x, 2), (x, height - 2), (x + BRACKET - 1.5, height - 2)), stroke=0.8)
-        )
+        on_left = sided is None
+        x = brackets - BRACKET if on_left else width - brackets + BRACKET
+        tip = x + (BRACKET - 1.5) * (1 if on_left else -1)
+        drawn.append(Path(((tip, 2), (x, 2), (x, height - 2), (tip, height - 2)), stroke=0.8))
+        if frame.kind is not None:  # above the number of repetitions
+            above = height / 2 - LEADING * (len(says) - 1) / 2 - 6
+            drawn.append(bar(frame.kind, x - 3 - KEY if on_left else x + 3, above, KEY))
         for place, line in enumerate(says):
             y = height / 2 + LEADING * (place - (len(says) - 1) / 2) + 2.4
-            drawn.append(Words(x - 3, y, line, ruler.width(line, FORMULA), FORMULA, "right"))
+            aside, anchor = (x - 3, "right") if on_left else (x + 3, "left")
+            drawn.append(Words(aside, y, line, ruler.width(line, FORMULA), FORMULA, anchor))  # type: ignore[arg-type]
+    if frame.stacked:
+        drawn = [*_behind(margin, width - brackets), *drawn]
     drawn += [shape.moved(margin + EDGE, 0) for shape in head.shapes]
     drawn += [shape.moved(margin + EDGE, head.height) for shape in inner.shapes]
     if frame.graph.gives:
         drawn.append(Path(((margin + EDGE + inner.out, head.height), (margin + EDGE + inner.out, 0))))
-    return PlacedGraph(width, height, drawn, [margin + EDGE + x for x in inner.ports], margin + EDGE + inner.out)
+    for y in (y for ys in inner.sides.values() for y in ys):
+        drawn.append(Path(((margin, height - foot - y), (margin + EDGE, height - foot - y))))
+    sides = {port: [foot + y for y in ys] for port, ys in inner.sides.items()}
+    ports = [margin + EDGE + x for x in inner.ports]
+    levels = {key: foot + y for key, y in inner.levels.items()}
+    return PlacedGraph(width, height, drawn, ports, margin + EDGE + inner.out, sides, levels=levels)
+
+
+def _behind(margin: float, width: float) -> list[Shape]:
+    """Return the upper edges of the further copies behind a frame."""
+    shifts = (2 * STACK, STACK)
+    return [
+        Rect(margin + shift, -shift, width - 2 * shift, shift + 3, fill="#FBFBFB", ink="#444444", radius=2, stroke=0.7)
+        for shift in shifts
+    ]
 
 
 def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxContent:
@@ -66,7 +95,7 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxCon
     y = 3.0
     for line, size, ink in rows:
         x = beside_title if ink == GREY else 0.0
-        y += 0.0 if x else LEADING - (0 if size == TITLE else 1)
+        y += 0.0 if ink == GREY and beside_title else LEADING - (0 if size == TITLE else 1)
         drawn.append(Words(x, y - 2, line, ruler.width(line, size), size, "left", ink))
     beside: list[tuple[Line, float]] = []
     said = amount_text(frame.amount)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .box_content import SMALL
-from .figure import Frame
-from .primitives import Circle, Path, Rect, Words, arrow
-from .x_coordinates import GAP, LABEL, LANE, SIGN, STUB, TRACK, ArrowRoute, PlacedGraph, XCoordinates
+from .box_content import TALL, fractional
+from .figure import Box, Frame
+from .primitives import SMALL, Circle, Path, Words, arrow
+from .x_coordinates import ASIDE, GAP, LABEL, LANE, SIGN, STUB, TRACK, ArrowRoute, PlacedGraph, XCoordinates
 
 
 class GraphLayout(XCoordinates):
@@ -15,6 +15,8 @@ class GraphLayout(XCoordinates):
 
     def placed(self) -> PlacedGraph:
         """Return the graph with all positions."""
+        self.sides: dict[int, list[float]] = {}
+        self.rights: dict[str, float] = {}
         lanes = self._lanes()
         left = sum(side == "left" for side, _ in lanes.values()) and 1 + max(
             n for s, n in lanes.values() if s == "left"
@@ -26,32 +28,49 @@ class GraphLayout(XCoordinates):
         height = self._up(ways)
         self._draw(ways, height)
         out = self.outs[0].exits if self.outs else self.width / 2
-        return PlacedGraph(self.width, height, self.shapes, [port.exits for port in self.ports], out)
+        ports = [port.exits for port in self.ports]
+        levels = {key: item.y for key, item in self.items.items()}
+        for item in self.items.values():
+            if item.placed is not None:
+                levels |= {key: item.y + y for key, y in item.placed.levels.items()}
+        return PlacedGraph(self.width, height, self.shapes, ports, out, self.sides, self.rights, levels)
 
     # -- up --------------------------------------------------------------------------------------------------------
 
     def _up(self, ways: Sequence[ArrowRoute]) -> float:
         """Set the y of each row and of the lines between rows; return the total height."""
         self.tracks: dict[tuple[int, object], float] = {}  # the y of each horizontal line, by gap and key
+        self.beside: dict[int, float] = {}  # the x of the label of each arrow
         y = 0.0
         for gap in range(self.ends):
             lines = self._across_in(gap, ways)
-            entering = [way for way in ways if way.target.rank == gap + 1 and way.side == "below"]
-            floors = self._labels(entering)
+            entering = [
+                way
+                for way in ways
+                if way.target.rank == gap + 1
+                and (way.side == "below" or (way.side == "left edge" and isinstance(way.target.node, Box)))
+            ]
+            passing = [way.lane for way in ways if way.lane is not None and way.source.rank <= gap < way.target.rank]
+            floors = self._labels(entering, passing)
             stubs = any(self._stub(way.source, way.target) for way in entering)
+            line = LABEL
             if not self.graph.arrows:
                 step = 0.0 if gap in (0, self.ends - 1) else GAP / 2
             else:
                 head = GAP if entering or gap == self.ends - 1 else GAP / 2
-                step = (GAP / 2 if lines else 0) + TRACK * max(0, len(lines) - 1) + head
-                step += LABEL * (1 + max(floors.values())) if floors else 0
+                tall = any(fractional(self._label(way)) for way in entering if id(way) in floors)
+                line = LABEL + TALL * tall
+                aside = line * (1 + max(floors.values())) + 1.5 if floors else 0
+                step = (GAP / 2 if lines else 0) + TRACK * max(0, len(lines) - 1) + max(head, aside)
                 step += STUB if stubs else 0
+            if gap < len(self.rows):
+                step += max(node.lift for node in self.rows[gap])
             for place, key in enumerate(lines):
                 self.tracks[gap, key] = y + GAP / 2 + TRACK * place
             y += step
             for arriving, floor in floors.items():
-                self.tracks[gap, ("label", arriving)] = y - GAP + 1 - LABEL * floor - LABEL / 2
-            self.tracks[gap, "stub"] = y - GAP - 5 - LABEL * max(floors.values(), default=0)
+                self.tracks[gap, ("label", arriving)] = y - 1 - line * floor - line / 2
+            self.tracks[gap, "stub"] = y - GAP - 5 - line * max(floors.values(), default=0)
             row = [self.items[node.key] for node in self.rows[gap]] if gap < len(self.rows) else self.outs
             high = max((item.h for item in row), default=0.0)
             for item in row:
@@ -74,11 +93,17 @@ class GraphLayout(XCoordinates):
             if way.source.rank == gap:
                 below = [way.x] if way.side == "below" else []
                 there = below if way.lane is None else [way.lane]
-                if any(abs(x - way.source.exits) > 0.1 for x in there):
+                if any(abs(x - way.starts) > 0.1 for x in there):
                     leaving.setdefault(way.net, []).extend(there)
-                    starts[way.net] = way.source.exits
-            if way.lane is not None and way.target.rank == gap + 1 and way.side == "below":
+                    starts[way.net] = way.starts
+            at_edge = way.side == "left edge" and isinstance(way.target.node, Box)
+            if way.target.rank == gap + 1 and ((way.lane is not None and way.side == "below") or at_edge):
                 arriving[way.net, id(way.target)] = None
+        for node in self.rows[gap - 1] if gap else ():
+            if node.key in self.right:
+                handed = (node.key, 0, "")
+                leaving.setdefault(handed, []).append(self.width)
+                starts[handed] = self.items[node.key].exits
         order: list[object] = []
         left = list(leaving)
         while left:
@@ -92,32 +117,43 @@ class GraphLayout(XCoordinates):
             left.remove(net)
         return [*order, *arriving]
 
-    def _labels(self, entering: Sequence[ArrowRoute]) -> dict[int, int]:
-        """Return the row of each incoming arrow's shape label, so that no labels overlap."""
+    def _labels(self, entering: Sequence[ArrowRoute], passing: Sequence[float]) -> dict[int, int]:
+        """Return the line of each incoming arrow's label, so that no labels overlap and no line crosses one."""
         found: dict[int, int] = {}
         ends: list[float] = []
+        uprights = [*(way.x for way in entering), *passing]
         for way in sorted(entering, key=lambda way: way.x):
-            half = self.ruler.width(line, SMALL) / 2 + 1 if (line := self._shape(way)) else 0
-            if half:
-                x = min(max(way.x, half), self.width - half)
-                floor = next((n for n, end in enumerate(ends) if end < x - half), len(ends))
-                ends[floor : floor + 1] = [x + half]
+            if line := self._label(way):
+                wide = self.ruler.width(line, SMALL)
+                places = [way.x + ASIDE, way.x - ASIDE - wide]  # to the right of the arrow, or else to its left
+                inside = [x for x in places if x >= 0 and x + wide <= self.width]
+                clear = [x for x in inside if not any(x - 1 < upright < x + wide + 1 for upright in uprights)]
+                if not clear:
+                    continue
+                x = clear[0]
+                floor = next((n for n, end in enumerate(ends) if end < x - 1), len(ends))
+                ends[floor : floor + 1] = [x + wide]
                 found[id(way)] = floor
+                self.beside[id(way)] = x
         return found
 
     # -- drawing ---------------------------------------------------------------------------------------------------
 
     def _draw(self, ways: Sequence[ArrowRoute], height: float) -> None:
+        self.entering = [way for way in ways if way.side in ("below", "left edge")]
         for way in ways:
             self._line(way, height)
         for way in ways:
-            line = self._shape(way)
-            if line and way.side == "below":
-                wide = self.ruler.width(line, SMALL)
+            line = self._label(way)
+            if line and id(way) in self.beside:
                 y = self.tracks[way.target.rank - 1, ("label", id(way))]
-                x = min(max(way.x, wide / 2 + 1), self.width - wide / 2 - 1)
-                self.shapes.append(Rect(x - wide / 2 - 1, height - y - 4, wide + 2, 7.6, fill="#FFFFFF", stroke=0))
-                self.shapes.append(Words(x, height - y + 2, line, wide, SMALL, "center"))
+                self.shapes.append(
+                    Words(self.beside[id(way)], height - y + 2, line, self.ruler.width(line, SMALL), SMALL)
+                )
+        for key in self.right:
+            item = self.items[key]
+            y = self.rights[key] = self.tracks[item.rank, (key, 0, "")]
+            self._put([(item.exits, item.y + item.h), (item.exits, y), (self.width, y)], height, head=False)
         for item in self.items.values():
             top = height - item.y - item.h
             if item.look is not None:
@@ -139,28 +175,51 @@ class GraphLayout(XCoordinates):
             self._put([(way.x, foot), (way.x, end)], height, head=True)
             wide = self.ruler.width(line, SMALL)
             x = min(max(way.x, wide / 2), self.width - wide / 2)
+            others = [each.x for each in self.entering if each.target.rank == target.rank and each is not way]
+            after = min((other for other in others if other > way.x), default=self.width)
+            before = max((other for other in others if other < way.x), default=0.0)
+            x = max(min(x, after - ASIDE - wide / 2), before + ASIDE + wide / 2)
             self.shapes.append(Words(x, height - foot + 7, line, wide, SMALL, "center"))
             return
-        points: list[tuple[float, float]] = [(source.exits, start)]
+        points: list[tuple[float, float]] = [(way.starts, start)]
         middle = target.y + target.h / 2
         rim = target.middle + (SIGN if way.side == "right" else -SIGN)
+        if way.side == "left edge":
+            self._from_left(way, height)
+            return
         if way.lane is not None:
-            if abs(way.lane - source.exits) > 0.1:
+            if abs(way.lane - way.starts) > 0.1:
                 across = self.tracks[source.rank, way.net]
-                points += [(source.exits, across), (way.lane, across)]
+                points += [(way.starts, across), (way.lane, across)]
             if way.side == "below":
                 arrives = self.tracks[target.rank - 1, (way.net, id(target))]
                 points += [(way.lane, arrives), (way.x, arrives), (way.x, end)]
             else:
                 points += [(way.lane, middle), (rim, middle)]
         elif way.side == "below":
-            if abs(way.x - source.exits) > 0.1:
+            if abs(way.x - way.starts) > 0.1:
                 across = self.tracks[source.rank, way.net]
-                points += [(source.exits, across), (way.x, across)]
+                points += [(way.starts, across), (way.x, across)]
             points.append((way.x, end))
         else:
-            points += [(source.exits, middle), (rim, middle)]
+            points += [(way.starts, middle), (rim, middle)]
         self._put(points, height, head=not isinstance(target.node, Frame) and (target.node is not None or self.whole))
+
+    def _from_left(self, way: ArrowRoute, height: float) -> None:
+        """Draw an arrow from the left edge of the graph, and note where it enters."""
+        target = way.target
+        if target.placed is not None:
+            inside = target.placed.sides.get(way.edge.enters)
+            ys = [target.y + y for y in inside or (target.h / 2,)]
+            for y in ys:
+                self._put([(0.0, y), (target.x, y)], height, head=not inside)
+        elif isinstance(target.node, Box):
+            ys = [self.tracks[target.rank - 1, (way.net, id(target))]]
+            self._put([(0.0, ys[0]), (way.x, ys[0]), (way.x, target.y)], height, head=True)
+        else:
+            ys = [target.y + target.h / 2]
+            self._put([(0.0, ys[0]), (target.middle - SIGN, ys[0])], height, head=True)
+        self.sides.setdefault(way.edge.leaves, []).extend(ys)
 
     def _put(self, points: Sequence[tuple[float, float]], height: float, head: bool) -> None:
         self.shapes += arrow([(x, height - y) for x, y in points], head)

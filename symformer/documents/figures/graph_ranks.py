@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from math import inf
 
 from .figure import Frame, Graph, Node
 
+KIND = 140.0  # minimum width in points of a kind of layers next to another
+KINDS = 2  # kinds of layers side by side, if there is room
 
-def ranks(graph: Graph) -> dict[str, int]:
+
+def ranks(graph: Graph, kinds: int = KINDS) -> dict[str, int]:
     """Return the row of each node: above its inputs, or directly below its first reader if it has no inputs."""
     keys = [node.key for node in graph.nodes]
     into: Mapping[str, list[str]] = defaultdict(list)
@@ -17,6 +21,8 @@ def ranks(graph: Graph) -> dict[str, int]:
         into[each.target].append(each.source)
         if each.source:
             out[each.source].append(each.target)
+    if not graph.arrows and graph.nodes and all(isinstance(node, Frame) for node in graph.nodes):
+        return {key: 1 + (len(keys) - 1 - place) // kinds for place, key in enumerate(keys)}
     if not graph.arrows:
         return {key: len(keys) - place for place, key in enumerate(keys)}
     found: dict[str, int] = {}
@@ -42,9 +48,9 @@ def ranks(graph: Graph) -> dict[str, int]:
     return found
 
 
-def rows_of(graph: Graph) -> list[list[Node]]:
-    """Return the nodes by rows, from the bottom."""
-    found = ranks(graph)
+def rows_of(graph: Graph, width: float = inf) -> list[list[Node]]:
+    """Return the nodes by rows, from the bottom. Kinds of layers are side by side if the width has room for them."""
+    found = ranks(graph, KINDS if width >= KINDS * KIND else 1)
     rows: list[list[Node]] = [[] for _ in range(max(found.values(), default=0))]
     for node in graph.nodes:
         rows[found[node.key] - 1].append(node)

@@ -12,6 +12,7 @@ from ...output.blocks import Block, FigureBlock, Line
 from ...views.figure_facts import FigureFacts, figure_facts
 
 if TYPE_CHECKING:
+    from ..formats.page_layout import Page
     from .primitives import Drawing
     from .text_width import Ruler
 
@@ -43,18 +44,16 @@ def _caption(found: FigureFacts) -> Line:
     return [f"The architecture of {found.subject.title}, from bottom to top, each part with {told}."]
 
 
-def _drawn(found: FigureFacts, column: float, most: float, ruler: Ruler | None = None) -> Drawing:
-    from .figure_builder import FigureBuilder
-    from .figure_page import drawing  # most languages never need it
+def _drawn(found: FigureFacts, page: Page, ruler: Ruler | None = None) -> Drawing:
+    from .figure_builder import FigureBuilder  # most languages never need it
+    from .fitted_drawing import fitted_drawing
 
-    return drawing(FigureBuilder(found).architecture(), column=column, most=most, ruler=ruler)
+    return fitted_drawing([FigureBuilder(found).architecture()], page, ruler)
 
 
-def _both(sides: Sequence[FigureFacts], column: float, most: float, ruler: Ruler | None = None) -> Drawing:
+def _both(sides: Sequence[FigureFacts], page: Page, ruler: Ruler | None = None) -> Drawing:
     from .figure_builder import FigureBuilder
     from .figure_diff import mark_differences
-    from .figure_page import BETWEEN, drawing
+    from .fitted_drawing import fitted_drawing
 
-    figures = [FigureBuilder(side).architecture() for side in sides]
-    half = min(column, (most - BETWEEN) / 2)
-    return drawing(*mark_differences(*figures), column=half, most=half, ruler=ruler)
+    return fitted_drawing(mark_differences(*(FigureBuilder(side).architecture() for side in sides)), page, ruler)

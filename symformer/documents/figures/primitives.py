@@ -8,7 +8,9 @@ from typing import Literal
 
 from ...output.blocks import Line
 
-BLACK, GREY = "#000000", "#555555"
+BLACK, GREY, WHITE = "#000000", "#555555", "#FFFFFF"
+SMALL = 6.2  # font size of names, numbers and notes
+LEADING = 9.6  # between two lines of text
 Point = tuple[float, float]
 
 
@@ -38,6 +40,8 @@ class Circle:
     x: float
     y: float
     r: float
+    fill: str = WHITE
+    ink: str = BLACK
     kind: Literal["circle"] = "circle"
 
     def moved(self, x: float, y: float) -> Circle:
@@ -92,6 +96,7 @@ class Drawing:
     shapes: Sequence[Shape]
     title: str = ""
     alt: str = ""
+    background: str = WHITE
 
 
 def arrow(points: Sequence[Point], head: bool = True, long: float = 3.6, wide: float = 1.5) -> list[Shape]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from ...output.blocks import Code, Line, Math, Piece, Strong
-from .box_content import FORMULA, SMALL, TITLE, BoxContent, box_content
+from ...output.blocks import Code, Line, Math, Strong
+from .box_content import FORMULA, TITLE, BoxContent, box_content
 from .figure import Arrow, Box, Frame, Graph, Node, Plus
 from .graph_ranks import rows_of
-from .primitives import Shape
+from .primitives import SMALL, Shape
 from .text_width import Ruler
 
 LANE = 7.0  # between two lanes
@@ -23,7 +23,8 @@ EDGE = 6.0  # padding of a frame
 BRACKET = 5.0
 STUB = 15.0  # additional height if an input is named below a box
 PORT = 8.0  # minimum between an incoming arrow and a corner of its box
-LABEL = 8.4  # height of a shape label
+LABEL = 8.4  # height of the label of an arrow
+ASIDE = 2.2  # between an arrow and its label
 WORDLESS = 46.0  # minimum width of a box
 
 
@@ -36,6 +37,9 @@ class PlacedGraph:
     shapes: list[Shape]
     ports: list[float]  # the x of each input
     out: float  # the x of the output
+    sides: dict[int, list[float]] = field(default_factory=dict)  # the y where an input enters from the left, by port
+    rights: dict[str, float] = field(default_factory=dict)  # the y where the output of a node leaves to the right
+    levels: dict[str, float] = field(default_factory=dict)  # the y of each node, including those in frames
 
 
 @dataclass
@@ -51,6 +55,7 @@ class PlacedNode:
     look: BoxContent | None = None
     placed: PlacedGraph | None = None
     exits: float = 0.0
+    leaving: dict[Net, float] = field(default_factory=dict)  # the x of each output, if it has several
     slot: tuple[float, float] = (0.0, 0.0)  # its share of the row: start and width
 
     @property
@@ -58,8 +63,8 @@ class PlacedNode:
         return self.x + self.w / 2
 
 
-Net = tuple[str, int]  # the origin of a tensor: the key of a node, or "" and a port
-Framed = Callable[[Frame, float, Ruler, bool, float], PlacedGraph]  # the function that draws a frame
+Net = tuple[str, int, str]  # the origin of a tensor: the key of a node, or "" and a port; and its role in attention
+Framed = Callable[[Frame, float, Ruler, float, frozenset[int] | None], PlacedGraph]  # the function that draws a frame
 
 
 @dataclass(frozen=True)
@@ -69,18 +74,22 @@ class ArrowRoute:
     edge: Arrow
     source: PlacedNode
     target: PlacedNode
+    net: Net
     lane: float | None = None  # the x of its lane
     side: str = "below"  # the side of the target where it arrives
     x: float = 0.0  # the x where it arrives from below
 
     @property
-    def net(self) -> Net:
-        return self.edge.source, self.edge.leaves
+    def starts(self) -> float:
+        """The x where it leaves its source."""
+        return self.source.leaving.get(self.net, self.source.exits)
 
     @property
     def comes(self) -> float:
         """The x that it comes from: its lane, or the exit of its source."""
-        return self.source.exits if self.lane is None else self.lane
+        if self.side == "left edge":
+            return 0.0
+        return self.starts if self.lane is None else self.lane
 
 
 def times_of(frame: Frame) -> list[Line]:
@@ -97,19 +106,47 @@ def bracket(frame: Frame, ruler: Ruler) -> float:
 
 
 class XCoordinates:
-    """The horizontal positions and arrow routes of one graph at a given width."""
+    """The horizontal positions and arrow routes of one graph at a given width.
+
+    Parameters
+    ----------
+    graph
+        The graph.
+    width
+        The width in points.
+    ruler
+        Measures the width of lines.
+    framed
+        Draws a frame.
+    whole
+        Whether the inputs are named below the graph.
+    sided
+        The ports that enter from the left, or None for a graph in which all enter from below.
+    right
+        The nodes whose outputs leave to the right.
+
+    """
 
     def __init__(
-        self, graph: Graph, width: float, ruler: Ruler, framed: Framed, shapes: bool, whole: bool = False
+        self,
+        graph: Graph,
+        width: float,
+        ruler: Ruler,
+        framed: Framed,
+        whole: bool = False,
+        sided: frozenset[int] | None = None,
+        right: frozenset[str] = frozenset(),
     ) -> None:
-        self.graph, self.width, self.ruler, self.named, self.whole = graph, width, ruler, shapes, whole
-        self.framed = framed
-        self.rows = rows_of(graph)
+        self.graph, self.width, self.ruler, self.whole = graph, width, ruler, whole
+        self.framed, self.sided, self.right = framed, sided, right
+        self.rows = rows_of(graph, width)
         self.ends = len(self.rows) + 1
         self.items = {node.key: PlacedNode(node, place) for place, row in enumerate(self.rows, 1) for node in row}
         self.ports = [PlacedNode(None, 0) for _ in graph.ports]
         self.outs = [PlacedNode(None, self.ends) for _ in graph.gives]
         self.shapes: list[Shape] = []
+        other = {edge.source for edge in graph.arrows if edge.role not in tuple("qkv")}
+        self.fused = {edge.source for edge in graph.arrows} - other - {""}  # nodes that compute queries, keys, values
 
     def below(self, edge: Arrow) -> bool:
         """Return True if an arrow from outside starts below the whole graph."""
@@ -126,18 +163,34 @@ class XCoordinates:
             (Arrow(key, "", None), self.items[key], out) for key, out in zip(self.graph.gives, self.outs, strict=True)
         ]
 
+    def _net(self, edge: Arrow) -> Net:
+        return edge.source, edge.leaves, edge.role if edge.source in self.fused else ""
+
     def _stub(self, source: PlacedNode, target: PlacedNode) -> bool:
         """Return True if an input of the whole graph is named directly below its reader."""
-        return self.whole and source.node is None and target.rank > 1 and source is not self.ports[0]
+        named = self.whole and source.node is None and source is not self.ports[0] and not self._sided(source)
+        return named and target.rank > 1
+
+    def _sided(self, source: PlacedNode) -> bool:
+        """Return True for an input that enters from the left."""
+        return bool(self.sided) and any(source is self.ports[port] for port in self.sided or ())
+
+    def _side(self, source: PlacedNode, target: PlacedNode) -> str:
+        """Return the side of the lane of a long arrow: on the right to a sum or from the right half of a row."""
+        if not isinstance(target.node, Box | Frame):
+            return "right"
+        if source.node is None:
+            return "left"
+        row = self.rows[source.rank - 1]
+        return "right" if 2 * row.index(source.node) > len(row) - 1 else "left"
 
     def _lanes(self) -> dict[tuple[Net, str], tuple[str, int]]:
-        """Return the lane of each tensor that passes a row: on the right if it leads to a sum, else on the left."""
+        """Return the lane of each tensor that passes a row: its side, and its number from the row outwards."""
         spans: dict[tuple[Net, str], tuple[int, int]] = {}
         for edge, source, target in self._edges():
-            if target.rank - source.rank < 2 or self._stub(source, target):
+            if target.rank - source.rank < 2 or self._stub(source, target) or self._sided(source):
                 continue
-            side = "left" if isinstance(target.node, Box | Frame) else "right"
-            key = ((edge.source, edge.leaves), side)
+            key = (self._net(edge), self._side(source, target))
             low, high = spans.get(key, (source.rank, target.rank))
             spans[key] = (min(low, source.rank), max(high, target.rank))
         found: dict[tuple[Net, str], tuple[str, int]] = {}
@@ -167,7 +220,7 @@ class XCoordinates:
                     item.look = box_content(item.node, item.w, self.ruler)
                     item.h = item.look.height
                 elif isinstance(item.node, Frame):
-                    item.placed = self.framed(item.node, each, self.ruler, self.named, brackets)
+                    item.placed = self.framed(item.node, each, self.ruler, brackets, self._enters(item.node))
                     item.h = item.placed.height
                 else:
                     item.h = 2 * SIGN
@@ -185,6 +238,29 @@ class XCoordinates:
                     item.exits = self.spine
                 else:
                     item.exits = item.x + item.placed.out if item.placed else item.middle
+
+    def _enters(self, frame: Frame) -> frozenset[int] | None:
+        """Return the ports of a frame that are entered from the left."""
+        if self.sided is None:
+            return None
+        edges = (each for each in self.graph.arrows if each.target == frame.key and not each.source)
+        return frozenset(each.enters for each in edges if each.leaves in (self.sided or ()))
+
+    def _leave(self, lanes: Mapping[tuple[Net, str], tuple[str, int]]) -> None:
+        """Spread the outputs of a node across its top, such as queries, keys and values of one product."""
+        nets: dict[str, list[Net]] = defaultdict(list)
+        for edge in self.graph.arrows:
+            if edge.source and self._net(edge) not in nets[edge.source]:
+                nets[edge.source].append(self._net(edge))
+        places = {net: {"left": -1, "right": 1}[side] for net, side in lanes}
+        for key, several in nets.items():
+            if len(several) < 2:
+                continue
+            item = self.items[key]
+            several.sort(key=lambda net: places.get(net, 0))
+            item.leaving = {
+                net: item.x + item.w * (number + 1) / (len(several) + 1) for number, net in enumerate(several)
+            }
 
     def _level(self, items: Sequence[PlacedNode]) -> None:
         """Give all boxes of a row with an amount the height of the highest box."""
@@ -206,10 +282,15 @@ class XCoordinates:
     # -- which way -------------------------------------------------------------------------------------------------
 
     def _ways(self, lanes: Mapping[tuple[Net, str], tuple[str, int]], foot: float, end: float) -> list[ArrowRoute]:
+        self._leave(lanes)
         for number, port in enumerate(self.ports):
-            read = [(edge, target) for edge, source, target in self._edges() if source is port]
+            read = [
+                (edge, target)
+                for edge, source, target in self._edges()
+                if source is port and not self._stub(source, target)
+            ]
             (edge, target), *more = read or [(Arrow("", ""), self.outs[0] if self.outs else port)]
-            lane = lanes.get((("", number), "left")) if number else None
+            lane = lanes.get((("", number, ""), "left")) if number else None
             if lane is not None:
                 port.exits = foot - (lane[1] + 0.6) * LANE
             elif more or not (self.whole and target.rank == 1):
@@ -223,11 +304,13 @@ class XCoordinates:
         ways: list[ArrowRoute] = []
         for edge, source, target in self._edges():
             taken: float | None = None
+            if self._sided(source):
+                ways.append(ArrowRoute(edge, source, target, self._net(edge), None, "left edge"))
+                continue
             if target.rank - source.rank > 1 and not self._stub(source, target):
-                side = "left" if isinstance(target.node, Box | Frame) else "right"
-                where, number = lanes[(edge.source, edge.leaves), side]
+                where, number = lanes[self._net(edge), self._side(source, target)]
                 taken = end + (number + 0.6) * LANE if where == "right" else foot - (number + 0.6) * LANE
-            ways.append(ArrowRoute(edge, source, target, taken))
+            ways.append(ArrowRoute(edge, source, target, self._net(edge), taken))
         found: list[ArrowRoute] = []
         for item in [*self.items.values(), *self.outs]:
             found += self._arrivals(item, [way for way in ways if way.target is item])
@@ -255,28 +338,26 @@ class XCoordinates:
         ways = sorted(ways, key=lambda way: way.comes)
         if item.node is None:
             for way in ways:
-                item.exits = way.source.exits if way.lane is None else (self.width / 2)
-            return [ArrowRoute(way.edge, way.source, item, way.lane, "below", item.exits) for way in ways]
+                item.exits = way.starts if way.lane is None else (self.width / 2)
+            return [replace(way, x=item.exits) for way in ways]
         if item.placed is not None:
-            return [
-                ArrowRoute(way.edge, way.source, item, way.lane, "below", item.x + item.placed.ports[way.edge.enters])
-                for way in ways
-            ]
+            return [replace(way, x=item.x + item.placed.ports[way.edge.enters]) for way in ways]
         if isinstance(item.node, Plus):
             return self._summands(item, ways)
         margin = min(item.w / 4, 24.0)
         labels = [self._wide(way) for way in ways]
         xs = [min(max(way.comes, item.x + margin), item.x + item.w - margin) for way in ways]
         if len(xs) > 1:
-            least = [(a + b) / 2 + 5 for a, b in pairwise(labels)]
+            least = [a[1] + b[0] + 5 for a, b in pairwise(labels)]
             for place, need in enumerate(least):
                 xs[place + 1] = max(xs[place + 1], xs[place] + need)
-            xs = [x - max(0.0, xs[-1] - min(item.x + item.w - 5, self.width - labels[-1] / 2)) for x in xs]
+            xs = [x - max(0.0, xs[-1] - min(item.x + item.w - 5, self.width - labels[-1][1])) for x in xs]
             if xs[0] < item.x + 5:
                 xs = [item.x + item.w / (len(xs) + 1) * (place + 1) for place in range(len(xs))]
-        return [ArrowRoute(way.edge, way.source, item, way.lane, "below", x) for way, x in zip(ways, xs, strict=True)]
+        return [replace(way, x=x) for way, x in zip(ways, xs, strict=True)]
 
     def _summands(self, item: PlacedNode, ways: list[ArrowRoute]) -> list[ArrowRoute]:
+        edge, ways = [way for way in ways if way.side == "left edge"], [way for way in ways if way.side != "left edge"]
         start, room = item.slot
         alone = len(self.rows[item.rank - 1]) == 1
         sides = ["below"] * len(ways)
@@ -288,21 +369,14 @@ class XCoordinates:
                 sides[0] = "left"
         below = [place for place, side in enumerate(sides) if side == "below"]
         xs = {place: item.middle + (n - (len(below) - 1) / 2) * 5 for n, place in enumerate(below)}
-        return [
-            ArrowRoute(way.edge, way.source, item, way.lane, sides[place], xs.get(place, 0.0))
-            for place, way in enumerate(ways)
-        ]
+        return [*edge, *(replace(way, side=sides[place], x=xs.get(place, 0.0)) for place, way in enumerate(ways))]
 
-    def _wide(self, way: ArrowRoute) -> float:
-        """Return the width of the label at the end of an arrow."""
-        stub = self._stub(way.source, way.target)
-        line = self.graph.ports[way.edge.leaves] if stub else self._shape(way)
-        return max(6.0, self.ruler.width(line, SMALL) if line else 0.0)
+    def _wide(self, way: ArrowRoute) -> tuple[float, float]:
+        """Return the room that the label at the end of an arrow takes to the left and to the right of the arrow."""
+        if self._stub(way.source, way.target):
+            half = max(6.0, self.ruler.width(self.graph.ports[way.edge.leaves], SMALL)) / 2
+            return half, half
+        return 3.0, max(3.0, self.ruler.width(line, SMALL) + ASIDE if (line := self._label(way)) else 0.0)
 
-    def _shape(self, way: ArrowRoute) -> Line:
-        if not (self.named and way.edge.shape and way.edge.target) or self._stub(way.source, way.target):
-            return []
-        dims: list[Piece] = []
-        for dim in way.edge.shape:
-            dims += [", " if dims else "", Math.of(dim)]
-        return ["[", *dims, "]"]
+    def _label(self, way: ArrowRoute) -> Line:
+        return () if self._stub(way.source, way.target) or not way.edge.target else way.edge.label

@@ -10,6 +10,7 @@ from functools import cached_property
 from hashlib import sha256
 from html import escape
 from itertools import chain, count
+from math import inf
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -62,7 +63,7 @@ class HTML(Language):
 
     template = "derivation.html.jinja"
     row_break = ""
-    page = Screen(figure=(226.0, 466.0))  # legible on a phone; a wider figure scrolls
+    page = Screen(figure=(226.0, 466.0), broad=inf, high=inf)  # legible on a phone; a wider figure scrolls
 
     of_blocks = {
         "equation": ("equation", "room", "scrolls", "latex"),
@@ -125,7 +126,7 @@ class HTML(Language):
         from ..figures.browser_text_width import ScreenRuler  # not needed by pages without figures
         from .inline_svg import svg_element
 
-        return markup(svg_element(block.draw(*self.page.figure, ScreenRuler())))
+        return markup(svg_element(block.draw(self.page, ScreenRuler())))
 
     def ranging(self, last: str) -> Markup:
         return markup(f", {mathml(TensorName('n'))} = 1, …, {last}")

@@ -75,7 +75,7 @@ class Latex(Language):
         """Return a figure that fits the page, drawn by LaTeX itself."""
         from .tex_pictures import picture  # not needed by documents without figures
 
-        drawing = block.draw(*self.page.figure)
+        drawing = block.draw(self.page)
         return picture(drawing, self, self.page.enlarged(drawing.width, drawing.height))
 
     def computation(self, block: Computation, row_break: str = "") -> str:

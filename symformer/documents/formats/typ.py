@@ -41,7 +41,7 @@ class Typst(Language):
 
     def picture(self, block: FigureBlock) -> str:
         """Return a figure that fits the page, with alternative text."""
-        drawing = block.draw(*self.page.figure)
+        drawing = block.draw(self.page)
         body = str(environment().get_template("figure.typ.jinja").module.place(drawing, self))  # type: ignore[attr-defined]
         scale = round(100 * self.page.enlarged(drawing.width, drawing.height))
         scaled = f"scale({scale}%, reflow: true, {body.strip().removeprefix('#')})"

@@ -123,10 +123,10 @@ def flops(models: Sequence[Counted], extension: str) -> bytes:
         batch = {numbers.get(B) for _, _, numbers, _ in drawn}
         axes.set_ylabel(f"{drawn[0][1].measure.title}" + (f", $B = {batch.pop()}$" if len(batch) == 1 else ""))
         grid(axes)
-        axes.legend(loc="upper left", handlelength=2.8)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", handlelength=2.8)
         write_below(figure, [*said, *shared])
 
-    return plot_bytes(draw, extension, 2.5 + 0.34 * len(drawn) + MARGIN * len(shared))
+    return plot_bytes(draw, extension, 2.5 + 0.62 * len(drawn) + MARGIN * len(shared))
 
 
 def _crossing(axes: Axes, model: Model, formula: Formula, numbers: Numbers, points: Sequence[int]) -> list[str]:

@@ -116,7 +116,7 @@ def memory(models: Sequence[Counted], extension: str, device: str | None) -> byt
         axes.set_xlabel("batch $B$ (sequences)")
         axes.set_ylabel(f"{drawn[0][1].measure.title.replace('bytes', 'GB', 1)}")
         grid(axes)
-        axes.legend(loc="upper left")
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left")
         write_below(figure, [*said, *shared])
 
-    return plot_bytes(draw, extension, 2.4 + 0.14 * len(drawn) + MARGIN * len(shared))
+    return plot_bytes(draw, extension, 2.5 + 0.28 * len(drawn) + MARGIN * len(shared))

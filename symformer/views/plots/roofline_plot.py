@@ -77,7 +77,7 @@ def roofline(
         axes.set_xlabel("intensity (FLOPs/byte)")
         axes.set_ylabel("attainable FLOPs/s")
         grid(axes)
-        axes.legend(loc="lower right")
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left")
         write_below(figure, [bound, *shared])
 
-    return plot_bytes(draw, extension, 2.5 + MARGIN * len(shared))
+    return plot_bytes(draw, extension, 2.5 + 0.28 * len(points) + MARGIN * len(shared))

@@ -1,0 +1,59 @@
+"""What attention reads each of its inputs as: queries, keys or values."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from ...ledger.facts import Entry, OperationKind, Tensor
+
+ALL = frozenset("qkv")
+
+
+def attention_roles(entries: Sequence[Entry], entry: Entry, read: Sequence[Tensor], alone: bool) -> dict[int, str]:
+    """Return the roles of the inputs of an operation in a node, by their places.
+
+    Parameters
+    ----------
+    entries
+        The operations in the node.
+    entry
+        One of them.
+    read
+        The inputs of that operation.
+    alone
+        Whether the node is that single operation. An input of a whole part has a role only if the part reads it as
+        some of queries, keys and values, but not as all of them.
+
+    """
+    if alone:
+        return {place: role for place, role in enumerate(_direct(entry)) if role and place < len(read)}
+    found = _roles(entries)
+    return {
+        place: ", ".join(each for each in "qkv" if each in found[id(tensor.root)])
+        for place, tensor in enumerate(read)
+        if found[id(tensor.root)] < ALL
+    }
+
+
+def _direct(entry: Entry) -> tuple[str, ...]:
+    """Return the role of each input of an operation."""
+    match entry.kind:
+        case OperationKind.SCORES:
+            return ("q", "k")
+        case OperationKind.MIX:
+            return ("", "v")
+    return ()
+
+
+def _roles(entries: Sequence[Entry]) -> dict[int, frozenset[str]]:
+    """Return the roles that each tensor has in a part, directly or through other operations."""
+    found: dict[int, frozenset[str]] = defaultdict(frozenset)
+    for entry in reversed(entries):
+        direct = _direct(entry)
+        for place, tensor in enumerate(entry.inputs):
+            if direct:
+                found[id(tensor.root)] |= frozenset(filter(None, direct[place : place + 1]))
+            else:
+                found[id(tensor.root)] |= found[id(entry.output.root)]
+    return found

@@ -1,0 +1,52 @@
+"""The drawing of a figure on a page, with text of a legible size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..formats.page_layout import Page
+from .figure import Figure
+from .figure_page import BETWEEN, drawing
+from .overview import closed
+from .primitives import Drawing, Words
+from .text_width import Ruler
+
+LEGIBLE = 6.0  # points: the smallest text on the page
+WIDER = 1.15  # of a figure that is too high, relative to the usual maximum
+
+
+def fitted_drawing(figures: Sequence[Figure], page: Page, ruler: Ruler | None = None) -> Drawing:
+    """Return the drawing of one figure, or of two side by side, for a page.
+
+    Text that would be smaller than 6 points is avoided by a wider drawing, and then by drawing layers as single
+    boxes, those with the most parts first.
+
+    Parameters
+    ----------
+    figures
+        One or two figures.
+    page
+        The layout of the page.
+    ruler
+        Measures the width of lines; by default, with Typst.
+
+    """
+    ruler = ruler or Ruler()
+    while True:
+        for wider in (1.0, WIDER):
+            column, most = (wider * width for width in page.figure)
+            if len(figures) > 1:
+                column = most = min(column, (most - BETWEEN) / 2)
+            drawn = drawing(*figures, column=column, most=most, ruler=ruler)
+            if smallest_text(drawn, page) >= LEGIBLE:
+                return drawn
+        overviews = [closed(figure) for figure in figures]
+        if not any(overviews):
+            return drawn
+        figures = [overview or figure for overview, figure in zip(overviews, figures, strict=True)]
+
+
+def smallest_text(drawn: Drawing, page: Page) -> float:
+    """Return the size in points of the smallest text of a drawing on a page."""
+    scale = page.enlarged(drawn.width, drawn.height)
+    return scale * min(each.size for each in drawn.shapes if isinstance(each, Words))

@@ -1,0 +1,48 @@
+"""A figure with some of its layers as single boxes, for a page that has no room for all their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sympy import Expr
+
+from ...ledger.facts import ONE
+from .figure import Box, Figure, Frame, Graph, Node
+
+CLOSED = "Layers drawn as one box contain several parts."
+
+
+def closed(figure: Figure) -> Figure | None:
+    """Return a figure in which the frame with the most boxes is a single box, or None if it has no frames.
+
+    Frames that contain further frames are kept until these are single boxes.
+    """
+    frames = [frame for frame in _frames(figure.graph) if not any(_inner(frame))]
+    if not frames:
+        return None
+    largest = max(frames, key=lambda frame: len(list(frame.graph.boxes())))
+    notes = [*figure.notes, *([CLOSED] if CLOSED not in figure.notes else [])]
+    return replace(figure, graph=_graph(figure.graph, largest, ONE), notes=notes)
+
+
+def _frames(graph: Graph) -> Iterator[Frame]:
+    for each in graph.graphs():
+        yield from (node for node in each.nodes if isinstance(node, Frame))
+
+
+def _inner(frame: Frame) -> Iterator[Frame]:
+    return (node for node in frame.graph.nodes if isinstance(node, Frame))
+
+
+def _graph(graph: Graph, closing: Frame, copies: Expr) -> Graph:
+    return replace(graph, nodes=[_node(node, closing, copies) for node in graph.nodes])
+
+
+def _node(node: Node, closing: Frame, copies: Expr) -> Node:
+    if not isinstance(node, Frame):
+        return node
+    count = copies * node.times
+    if node is closing:
+        return Box(node.key, node.title, node.name, "other", node.amount, count, node.times, node.notes)
+    return replace(node, graph=_graph(node.graph, closing, count))
