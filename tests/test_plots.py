@@ -19,6 +19,8 @@ from symformer.views.plots.flops_plot import crossover, halves, overtaking
 from symformer.views.plots.memory_plot import amount, largest
 from symformer.views.plots.shares_plot import shares_of
 
+from .samples import sampled
+
 
 def plot(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["plot", *arguments], prog_name="symformer")
