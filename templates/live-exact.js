@@ -67,17 +67,52 @@ const exact = (() => {
   }
   const plain = (number) => (number === NOTHING ? number : number[1] === 1n ? `${number[0]}` : `${number[0]}/${number[1]}`);
 
-  // Read a size: digits, optionally grouped by commas, spaces or underscores. Return its number, or an error message.
-  function read(typed, most) {
-    const digits = typed.replace(/[,_\s]/g, "");
-    if (digits === "") return { number: null, wrong: "" };
-    const short = typed.trim().length > 24 ? `${[...typed.trim()].slice(0, 24).join("")}…` : typed.trim();
-    if (!/^[0-9]+$/.test(digits)) return { number: null, wrong: `“${short}” is not an integer` };
-    const number = digits.length > 40 ? null : BigInt(digits);
-    if (number === null || number < 1n || number > most) {
-      return { number: null, wrong: `“${short}” is out of range; a size is an integer from 1 to ${group(most)}` };
+  // Read a size: an integer, or arithmetic with integers and sizes. Return its number, or an error message.
+  function read(typed, most, numbers = new Map()) {
+    const { tree, wrong } = entry.parse(typed), refuse = (why) => ({ number: null, wrong: `“${entry.short(typed)}” ${why}` });
+    if (!tree) return { number: null, wrong };
+    const lacking = entry.sizes(tree).filter((name) => !numbers.has(name));
+    if (lacking.length) return refuse(`needs a value for ${lacking.map(entry.short).join(", ")}`);
+    const found = at(tree, numbers);
+    if (found === NOTHING) return refuse("divides by zero");
+    if (found[1] !== 1n) return refuse(`is ${entry.short(plain(found))}, which is not an integer`);
+    if (found[0] < 1n || found[0] > most) return refuse(`is out of range; a size is an integer from 1 to ${group(most)}`);
+    return { number: found[0], wrong: "" };
+  }
+
+  // Read the fields of a form, which may refer to each other: return the numbers, and the messages as [size, message].
+  function entries(form, sheet, typed) {
+    const most = BigInt(sheet.most), given = new Map(), wrong = new Map(), open = [], asks = form.asks ?? [];
+    const derived = new Map((form.given ?? []).map(([name, tree]) => [name, sheet.trees[tree]]));
+    function settle(name) {
+      if (given.has(name) || wrong.has(name)) return;
+      const text = typed.get(name) ?? "", { tree, wrong: fault } = entry.parse(text);
+      const refuse = (why) => wrong.set(name, `“${entry.short(text)}” ${why}`);
+      if (!tree) { if (fault) wrong.set(name, fault); return; }
+      open.push(name);
+      const numbers = new Map();
+      // Return a reason why a size has no number, and otherwise add its number.
+      function need(size) {
+        if (asks.includes(size)) {
+          if (open.includes(size)) return `refers to itself: ${[...open.slice(open.indexOf(size)), size].join(", ")}`;
+          settle(size);
+          if (given.has(size)) numbers.set(size, given.get(size));
+        } else if (derived.has(size)) {
+          const why = entry.sizes(derived.get(size)).map(need).find(Boolean), n = at(derived.get(size), numbers);
+          if (why) return why;
+          if (Array.isArray(n) && n[1] === 1n) numbers.set(size, n[0]);
+        } else return `contains ${entry.short(size)}, which is not a size of this formula; its sizes are ${[...asks, ...derived.keys()].join(", ")}`;
+        return "";
+      }
+      const why = entry.sizes(tree).map(need).find(Boolean);
+      open.pop();
+      if (why) { refuse(why); return; }
+      const { number, wrong: found } = read(text, most, numbers);
+      if (number === null) wrong.set(name, found);
+      else given.set(name, number);
     }
-    return { number, wrong: "" };
+    asks.forEach(settle);
+    return { given: new Map(asks.filter((name) => given.has(name)).map((name) => [name, given.get(name)])), wrong: asks.filter((name) => wrong.has(name)).map((name) => [name, wrong.get(name)]) };
   }
 
   // Evaluate a formula: return its {number}, or in {said} the reasons why there is none. `numbers` includes derived sizes.
@@ -124,14 +159,17 @@ const exact = (() => {
     const share = times(part, over(whole[1], whole[0]));
     return share[0] > 0n && share[0] * 2000n < share[1] ? "< 0.1%" : `${decimal([share[0] * 100n, share[1]], 1)}%`;
   }
-  function bytes(n) {
+  // Return a number with a prefix: "2.15 GB, 2.00 GiB", "285.21 GFLOPs", "124.44 M"; empty below 1,000 and for a fraction.
+  function prefixed([n, below], unit) {
+    if (below !== 1n || n < 1000n) return "";
     const scaled = (base, units) => {
       let power = 0;
       while (power < units.length - 1 && n >= base ** BigInt(power + 2)) power++;
       return `${decimal(over(n, base ** BigInt(power + 1)), 2)} ${units[power]}`;
     };
-    const named = (middle) => [..."kMGTPE"].map((each) => `${middle ? each.toUpperCase() : each}${middle}B`);
-    return n < 1000n ? "" : `${scaled(1000n, named(""))}, ${scaled(1024n, named("i"))}`;
+    const named = (after, most = "kMGTPE") => [...most].map((each) => `${each}${after}`);
+    if (unit === "bytes") return `${scaled(1000n, named("B"))}, ${scaled(1024n, named("iB").map((each) => each[0].toUpperCase() + each.slice(1)))}`;
+    return scaled(1000n, named(/^(FLOPs|MACs)$/.test(unit) ? unit : "", "kMGTPEZY"));
   }
 
   // Return the form of a model at a setting of its switches; the last switch varies fastest.
@@ -142,12 +180,7 @@ const exact = (() => {
 
   // Evaluate one side; `wrong` lists the invalid inputs as [size, message].
   function reckon(sheet, side) {
-    const found = form(sheet.models[side.model], side.at), given = new Map(), wrong = [];
-    for (const name of found.asks ?? []) {
-      const { number, wrong: fault } = read(side.typed.get(name) ?? "", BigInt(sheet.most));
-      if (number !== null) given.set(name, number);
-      if (fault) wrong.push([name, fault]);
-    }
+    const found = form(sheet.models[side.model], side.at), { given, wrong } = entries(found, sheet, side.typed);
     const answered = answer(found, sheet, given);
     return { form: found, given, wrong, ...answered, number: wrong.length ? undefined : answered.number };
   }
@@ -167,12 +200,23 @@ const exact = (() => {
       found.push([`${before}model`, model.name]);
       for (const { name } of model.switches) found.push([`${before}o-${name}`, side.at[name]]);
       for (const name of form(model, side.at).asks ?? []) {
-        const { number: n } = read(side.typed.get(name) ?? "", BigInt(sheet.most));
-        found.push([`${before}s-${name}`, n === null ? "" : `${n}`]);
+        const text = side.typed.get(name) ?? "", { number: n } = read(text, BigInt(sheet.most)), { tree } = entry.parse(text);
+        const arithmetic = Array.isArray(tree) || (tree && entry.sizes(tree).length);
+        found.push([`${before}s-${name}`, arithmetic ? text.replace(/\s/g, "") : n === null ? "" : `${n}`]);
       }
     });
     if (state.by) found.push(["by", state.by]);
     return found.map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
+  }
+  // Return the text of a field that a URL contains, or why it is refused.
+  function restored(told, sheet) {
+    const { tree, wrong: fault } = entry.parse(told), sizes = tree ? entry.sizes(tree) : [];
+    const unknown = sizes.find((name) => !Object.hasOwn(sheet.sizes, name));
+    if (fault || !tree) return { fault, text: "" };
+    if (unknown) return { fault: `“${entry.short(told)}” contains ${entry.short(unknown)}, which is not a size` };
+    if (sizes.length) return { text: told.replace(/\s/g, "") };
+    const { number: n, wrong } = read(told, BigInt(sheet.most));
+    return { fault: wrong, text: typeof tree === "string" && n !== null ? group(n) : told };
   }
   const VIEWS = ["parts", "purposes", "rows"], LONGEST = 8000;
   function restore(sheet, address) {
@@ -202,9 +246,9 @@ const exact = (() => {
         if (key === "model") continue;
         if (turned && turned.values.includes(told)) side.at[turned.name] = told;
         else if (key.startsWith("s-") && Object.hasOwn(sheet.sizes, key.slice(2))) {
-          const { number: n, wrong: fault } = read(told, BigInt(sheet.most));
+          const { fault, text } = restored(told, sheet);
           if (fault) said.push(`the URL contains ${short(key.slice(2))}: ${fault}`);
-          else side.typed.set(key.slice(2), n === null ? "" : group(n));
+          else side.typed.set(key.slice(2), text);
         } else if (!number && key === "by" && VIEWS.includes(told)) state.by = told;
         else wrong(key, told);
       }
@@ -243,5 +287,5 @@ const exact = (() => {
     return found.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   }
 
-  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, bytes, form, reckon, begin, write, restore, ladder };
+  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, form, reckon, begin, write, restore, ladder };
 })();

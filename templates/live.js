@@ -1,81 +1,12 @@
 "use strict";
-// The fields, switches and charts of a live page. The arithmetic is in the script before this one.
+// The fields, switches and charts of a live page. The arithmetic and the elements are in the scripts before this one.
 (() => {
   const sheet = exact.open(JSON.parse(document.getElementById("sheet").textContent));
   const root = document.getElementById("live"), most = BigInt(sheet.most);
-  const MATH = "http://www.w3.org/1998/Math/MathML", DRAWING = "http://www.w3.org/2000/svg";
-  const made = (space, tag, attributes, inside) => {
-    const node = space ? document.createElementNS(space, tag) : document.createElement(tag);
-    for (const [name, told] of Object.entries(attributes)) {
-      if (typeof told === "boolean") node.toggleAttribute(name, told);
-      else node.setAttribute(name, told);
-    }
-    node.append(...inside.filter((each) => each !== null && each !== ""));
-    return node;
-  };
-  const el = (tag, attributes = {}, ...inside) => made("", tag, attributes, inside);
-  const m = (tag, ...inside) => made(MATH, tag, {}, inside);
+  const { DRAWING, made, el, m, sub, shown, math, equals } = draw;
+  draw.open(sheet.sizes);
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
-
-  // Mathematics. A size is shown as its letter, or as its number if numbers are given.
-  const sign = (spelt, form) => made(MATH, "mo", { ...(form ? { form } : {}), ...(/[()]/.test(spelt) ? { stretchy: "false" } : {}) }, [spelt]);
-  const sub = (base, below) => (below ? m("msub", m("mi", base), m("mtext", below)) : m("mi", base));
-  const binds = (tree) => (typeof tree === "string" ? 4 : { "+": 0, "-": 0, "*": 2, "^": 3 }[tree[0]] ?? 4);
-  function bracketed(inside) {
-    const row = m("mrow", sign("(", "prefix"), ...inside, sign(")", "postfix"));
-    if (row.querySelector("mfrac")) for (const each of [row.firstChild, row.lastChild]) each.removeAttribute("stretchy");
-    return row;
-  }
-  function within(tree, least, numbers) {
-    return binds(tree) < least ? bracketed(shown(tree, numbers)) : m("mrow", ...shown(tree, numbers));
-  }
-  function shown(tree, numbers) {
-    if (typeof tree === "string") {
-      if (/^[0-9]/.test(tree)) return [m("mn", exact.group(BigInt(tree)))];
-      if (numbers?.has(tree)) return [m("mn", exact.group(numbers.get(tree)))];
-      const size = sheet.sizes[tree];
-      return [size ? (size.word ? m("mi", size.base) : sub(size.base, size.below)) : m("mi", tree)];
-    }
-    const [done, ...of] = tree;
-    switch (done) {
-      case "+": return of.flatMap((term, place) => signed(term, !place, numbers));
-      case "-": return signed(tree, true, numbers);
-      case "*": return factors(of, numbers).flatMap((factor, place) => (place ? [sign(dotted(of, numbers) ? "\u22c5" : "\u2062"), factor] : [factor]));
-      case "^": return [m("msup", within(of[0], 4, numbers), m("mn", of[1]))];
-      case "/": return [m("mfrac", m("mrow", ...shown(of[0], numbers)), m("mrow", ...shown(of[1], numbers)))];
-      case "ceil": return [sign("\u2308", "prefix"), ...shown(of[0], numbers), sign("\u2309", "postfix")];
-      case "floor": return [sign("\u230a", "prefix"), ...shown(of[0], numbers), sign("\u230b", "postfix")];
-    }
-    const listed = of.flatMap((each, place) => [...(place ? [sign(",")] : []), ...shown(each, numbers)]);
-    return [m("mi", done), sign("\u2061"), bracketed(listed)];
-  }
-  const dotted = (of, numbers) => Boolean(numbers) || of.some((each) => sheet.sizes[each]?.word);
-  const factors = (of, numbers) => of.map((each) => within(each, 2, numbers));
-  function signed(term, first, numbers) {
-    const down = Array.isArray(term) && term[0] === "-";
-    const before = down ? [sign("\u2212", first ? "prefix" : "infix")] : first ? [] : [sign("+", "infix")];
-    return [...before, within(down ? term[1] : term, down ? 1 : 0, numbers)];
-  }
-  // Split a formula where a line may break: between the terms of a sum, also in brackets at the end of a product.
-  function pieces(tree, numbers) {
-    if (!Array.isArray(tree) || (tree[0] !== "+" && tree[0] !== "*")) return [shown(tree, numbers)];
-    if (tree[0] === "+") {
-      return tree.slice(1).flatMap((term, place) => {
-        const down = term[0] === "-" && Array.isArray(term);
-        const [begun, ...others] = pieces(down ? term[1] : term, numbers);
-        if (down && binds(term[1]) < 1) return [signed(term, !place, numbers)];
-        return [[...(down ? [sign("\u2212", place ? "infix" : "prefix")] : place ? [sign("+", "infix")] : []), ...begun], ...others];
-      });
-    }
-    const last = tree[tree.length - 1];
-    if (!Array.isArray(last) || last[0] !== "+" || last.length < 4) return [shown(tree, numbers)];
-    const [begun, ...others] = pieces(last, numbers), end = others.pop();
-    const dot = sign(numbers ? "\u22c5" : "\u2062");
-    return [[...shown(["*", ...tree.slice(1, -1)], numbers), dot, sign("(", "prefix"), ...begun], ...others, [...end, sign(")", "postfix")]];
-  }
-  const math = (tree, numbers) => pieces(tree, numbers).flatMap((piece, place) => [...(place ? [el("wbr")] : []), m("math", m("mrow", ...piece))]);
   const measured = m("math", sub(...sheet.letter));
-  const equals = () => m("math", sign("=", "infix"));
 
   let { state, said } = exact.restore(sheet, location.hash);
   let step = 0;
@@ -119,39 +50,46 @@
     const sizes = el("div", { class: "sizes" });
     for (const name of form.asks ?? []) {
       const size = sheet.sizes[name], where = model.places[name];
-      const field = el("input", { type: "text", inputmode: "numeric", autocomplete: "off", spellcheck: "false", id: id(name), "aria-describedby": id(`${name}-wrong`) });
+      const field = el("input", { type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", id: id(name), "aria-describedby": `${id(`${name}-wrong`)} ${id(`${name}-result`)}` });
       const slider = el("input", { type: "range", min: "0", step: "1", "aria-label": `${name}, ${size.meaning}` });
       const wrong = el("p", { class: "wrong", id: id(`${name}-wrong`), hidden: true });
+      const result = el("p", { class: "result", id: id(`${name}-result`), hidden: true });
       field.value = side.typed.get(name) ?? "";
       const typed = (text) => { side.typed.set(name, text); refresh(); };
       field.addEventListener("input", () => typed(field.value));
       field.addEventListener("change", () => {
         const { number: n } = exact.read(field.value, most);
-        if (n !== null) field.value = exact.group(n);
+        if (n !== null && !Array.isArray(entry.parse(field.value).tree)) field.value = exact.group(n);
       });
       slider.addEventListener("input", () => {
         field.value = exact.group(fields.get(name).steps[Number(slider.value)]);
         typed(field.value);
       });
       const about = el("label", { for: id(name) }, m("math", ...shown(name)), el("span", {}, ` ${size.meaning}`), where ? el("code", {}, where) : "");
-      sizes.append(el("div", { class: "size" }, about, field, slider, wrong));
-      fields.set(name, { field, slider, wrong, steps: [] });
+      sizes.append(el("div", { class: "size" }, about, field, slider, wrong, result));
+      fields.set(name, { field, slider, wrong, result, steps: [] });
     }
     const given = el("div", { class: "follows" });
-    const formula = el("div", { class: "formula", role: "group", "aria-label": "Formula", tabindex: "0" }), number_ = el("output", { class: "value", "aria-live": "polite" });
-    const faults = el("div", { class: "faults", role: "status" });
+    const formula = el("div", { class: "formula", role: "group", "aria-label": "Formula", tabindex: "0" });
     const conditions = el("ul", { class: "conditions" });
-    const node = el("section", { class: "panel", "aria-label": `${legend}${model.title}` }, head, controls, sizes, given, el("div", { class: "answer" }, formula, number_, faults), el("details", {}, el("summary", {}, "Conditions"), conditions));
+    const node = el("section", { class: "panel", "aria-label": `${legend}${model.title}` }, head, controls, sizes, given, el("div", { class: "answer" }, formula), el("details", {}, el("summary", {}, "Conditions"), conditions));
     if (!form.refused) {
       const lines = [form.factored === undefined ? null : form.factored, form.written];
       const trees = JSON.stringify(sheet.trees[lines[0]]) === JSON.stringify(sheet.trees[lines[1]]) ? [lines[1]] : lines;
       trees.forEach((tree, place) => formula.append(el("p", { ...(place ? { class: "polynomial" } : {}) }, place ? "" : measured.cloneNode(true), " ", equals(), " ", ...math(sheet.trees[tree]))));
     }
-    return { node, choice, fields, given, number: number_, faults, conditions, model };
+    return { node, choice, fields, given, conditions, model, total: total(number) };
+  }
+
+  // The total of a side, in the bar that stays in view.
+  function total(number) {
+    const value = el("output", { class: "value", "aria-live": "polite" }), near = el("span", { class: "unit" }), faults = el("div", { class: "faults", role: "status" });
+    const before = state.sides.length > 1 ? el("span", { class: "side" }, `${number ? "Second" : "First"}: ${modelOf(state.sides[number]).title}`) : "";
+    return { node: el("div", { class: "total" }, before, measured.cloneNode(true), " ", equals(), " ", value, " ", near, faults), value, near, faults };
   }
 
   function show(place, found) {
-    const side = state.sides[place], { node, choice, fields, given, number, faults, conditions, model } = panels[place];
+    const side = state.sides[place], { choice, fields, given, conditions, model, total: { node, value, near, faults } } = panels[place];
     const { form } = found;
     const fits = (each) => Object.entries(each.at).every(([name, value]) => side.at[name] === value) && (form.asks ?? []).every((name) => !(name in each.numbers) || String(found.given.get(name)) === String(each.numbers[name]));
     const preset = [...model.presets.filter((each) => each.name === side.preset), ...model.presets].find(fits);
@@ -163,6 +101,8 @@
       each.field.setAttribute("aria-invalid", String(Boolean(fault)));
       each.steps = exact.ladder(form, sheet, found.given, name);
       const now = found.given.get(name) ?? null;
+      each.result.hidden = now === null || !Array.isArray(entry.parse(side.typed.get(name) ?? "").tree);
+      each.result.textContent = each.result.hidden ? "" : `= ${exact.group(now)}`;
       each.slider.max = String(Math.max(0, each.steps.length - 1));
       each.slider.value = String(now === null ? 0 : each.steps.indexOf(now));
       each.slider.setAttribute("aria-valuetext", now === null ? "no value" : exact.group(now));
@@ -175,11 +115,10 @@
       const [tree, said] = form.ranks, n = exact.at(sheet.trees[tree], found.numbers);
       given.append(el("p", { class: "ranks" }, "ranks = ", ...math(sheet.trees[tree]), Array.isArray(n) ? ` = ${exact.group(n[0])}` : "", `: ${said} All numbers are per rank.`));
     }
-    number.textContent = found.number ? exact.spelt(found.number) : "no value";
+    value.textContent = found.number ? exact.spelt(found.number) : "no value";
     node.classList.toggle("none", !found.number);
-    const unit = found.number ? ` ${sheet.unit}` : "";
-    if (unit) number.append(el("span", { class: "unit" }, unit));
-    if (found.number && sheet.unit === "bytes") number.append(el("span", { class: "unit" }, ` ${exact.bytes(found.number[0])}`));
+    const short = found.number ? exact.prefixed(found.number, sheet.unit) : "";
+    near.textContent = found.number ? `${sheet.unit}${short && `, ${short}`}` : "";
     const lacking = (found.missing ?? []).filter((name) => !found.wrong.some(([size]) => size === name));
     const told = [...found.wrong.map(([name, fault]) => `${name}: ${fault}`), ...(found.said ?? [])];
     if (lacking.length) told.push(`set a value for ${lacking.map((name) => `${name} (${sheet.sizes[name]?.meaning ?? "a size"})`).join(", ")}`);
@@ -223,12 +162,14 @@
     const adds = all.every(({ form }) => !("over" in form));
     const largest = known.reduce((a, b) => (exact.less(a, b) ? b : a), [0n, 1n]);
     const two = all.length > 1;
-    const heads = all.flatMap((_, number) => [el("th", { scope: "col", class: "right" }, two ? `${number ? "Second" : "First"}` : sheet.unit), ...(adds ? [el("th", { scope: "col", class: "right" }, "Share")] : [])]);
+    const heads = all.flatMap((_, number) => [el("th", { scope: "col", class: "right" }, two ? `${number ? "Second" : "First"}` : sheet.unit), ...(adds && !two ? [el("th", { scope: "col", class: "right" }, "Share")] : [])]);
+    // The number of a cell with its share: in a column of its own, or below the number where two models stand side by side.
+    const cells = (number, share) => (adds && !two ? [el("td", { class: "right" }, number), el("td", { class: "right" }, share)] : [el("td", { class: "right" }, number, adds && share ? el("span", { class: "share" }, share) : "")]);
     const rows = names.map((name) => el("tr", {}, el("th", { scope: "row" }, name || "the whole"), ...told.flatMap((each, number) => {
       const value = each.get(name) ?? null, whole = all[number].number;
-      return [el("td", { class: "right" }, value ? exact.spelt(value) : each.has(name) ? "…" : "none"), ...(adds ? [el("td", { class: "right" }, value && whole ? exact.percent(value, whole) : "")] : [])];
+      return cells(value ? exact.spelt(value) : each.has(name) ? "…" : "none", value && whole ? exact.percent(value, whole) : "");
     }), el("td", { class: "bars" }, ...told.map((each, number) => bar(each.get(name) && largest[0] > 0n ? exact.times(each.get(name), exact.over(largest[1], largest[0])) : null, number)))));
-    const totals = adds ? [el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Total"), ...all.flatMap(({ number }) => [el("td", { class: "right" }, number ? exact.spelt(number) : "no value"), el("td", { class: "right" }, number ? "100.0%" : "")]), el("td", {})))] : [];
+    const totals = adds ? [el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Total"), ...all.flatMap(({ number }) => cells(number ? exact.spelt(number) : "no value", number ? "100.0%" : "")), el("td", {})))] : [];
     const key = two ? " The upper, filled bar is the first model; the lower, hatched bar is the second." : "";
     place.replaceChildren(el("table", {}, el("caption", {}, `${sheet.title[0].toUpperCase()}${sheet.title.slice(1)}, ${VIEWS[by]}.${key}`), el("thead", {}, el("tr", {}, el("th", { scope: "col" }, by === "rows" ? "Row" : by === "parts" ? "Part" : "Purpose"), ...heads, el("th", { scope: "col" }, el("span", { class: "unseen" }, "Bars")))), el("tbody", {}, ...rows), ...totals));
   }
@@ -286,6 +227,7 @@
   function rebuild(focus, quietly) {
     panels.length = 0;
     for (const place of state.sides.keys()) panels.push(panel(place));
+    document.getElementById("totals").replaceChildren(...panels.map(({ total: { node } }) => node));
     document.getElementById("sides").replaceChildren(...panels.map(({ node }) => node));
     const held = [...new Set(state.sides.flatMap((side) => modelOf(side).held))];
     const note = document.getElementById("held");

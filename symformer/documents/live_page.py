@@ -18,7 +18,7 @@ from .formats.live_html import Live
 from .live_data import Sheet, sheet
 from .references import with_references
 
-MOST = 150_000  # bytes of a page
+MOST = 200_000  # bytes of a page
 ROOM = tuple(FORMS >> times for times in range(FORMS.bit_length()))  # formulas of one model, from many to one
 
 

@@ -49,6 +49,18 @@ assert.match(await faults(page), /H would be 3999999999999984/);
 await page.fill("#side0-E", "249999999999996");
 assert.equal((await value(page)).replaceAll(",", ""), `${12n * 12n * 249999999999996n ** 2n + (156n + 50257n + 1024n + 2n) * 249999999999996n}`);
 
+// arithmetic: the field keeps it, its value follows, and a fault is a sentence below the field
+await page.fill("#side0-E", "64*A");
+assert.equal(await value(page), grouped(python("gpt2", { E: 768 })));
+assert.equal(await page.innerText("#side0-E-result"), "= 768");
+await page.fill("#side0-A", "2^4");
+assert.equal(await value(page), grouped(python("gpt2", { E: 1024, A: 16 })));
+await page.fill("#side0-E", "64*");
+assert.match(await page.innerText("#side0-E-wrong"), /has no number or size at its end/);
+assert.equal(await page.getAttribute("#side0-E", "aria-invalid"), "true");
+assert.equal(await value(page), "no");
+await page.fill("#side0-A", "12");
+
 // a switch, a preset, another of the same
 await page.check("#side0-tied-1");
 await page.selectOption("#side0-preset", "gpt2-xl");
@@ -92,14 +104,34 @@ assert.equal(await value(hostile), grouped(python("gpt2", {})));
 assert.match(await hostile.innerText("#notes"), /which this page does not support/);
 
 // two models, a window, a ratio, bytes; narrow and dark
-const two = await open(written("two.html", "gpt2", "llama-2-7b"));
+const both = written("two.html", "gpt2", "llama-2-7b"), memory = written("memory.html", "llama-2-7b", "-q", "train-memory");
+const two = await open(both);
 assert.equal(await value(two, 1), grouped(python("llama-2-7b", {})));
 const flops = await open(written("flops.html", "gemma-3-1b", "-q", "flops"), { viewport: { width: 360, height: 700 }, colorScheme: "dark" });
-assert.match(await faults(flops), /set a value for B \(batch\), S \(sequence length\)/);
+assert.match(await faults(flops), /set a value for B \(batch size\), S \(sequence length\)/);
 await flops.check("#side0-attention-1");
 for (const [size, n] of [["B", 3], ["S", 5000]]) await flops.fill(`#side0-${size}`, `${n}`);
 assert.equal(await value(flops), grouped(python("gemma-3-1b", { B: 3, S: 5000 }, "-q", "flops", "--option", "attention=causal")));
-assert.ok(await flops.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than a phone");
+assert.match(await flops.locator(".total").innerText(), /[0-9.]+ [TP]FLOPs/);
+
+// phones and desktops: nothing is wider than the screen, and the total stays in view while a slider moves
+for (const file of [gpt2, both, memory]) {
+  for (const width of [320, 390, 1280]) {
+    for (const colorScheme of ["light", "dark"]) {
+      const screen = await open(file, { viewport: { width, height: 844 }, colorScheme });
+      assert.ok(await screen.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${file} at ${width} px`);
+      for (const slider of await screen.locator("input[type=range]").all()) {
+        await slider.scrollIntoViewIfNeeded();
+        await slider.focus();
+        await screen.keyboard.press("ArrowRight");
+        const [total, here] = [await screen.locator(".value").first().boundingBox(), await slider.boundingBox()];
+        assert.ok(total.y >= 0 && total.y + total.height <= 844, `the total is in view at ${width} px`);
+        assert.ok(here.y >= total.y + total.height, "and does not cover the slider");
+      }
+      await screen.close();
+    }
+  }
+}
 const still = await open(gpt2, { javaScriptEnabled: false });
 assert.ok((await still.innerText("main")).includes("124,439,808"));
 assert.ok(!(await still.locator("#live").isVisible()));

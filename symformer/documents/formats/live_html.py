@@ -14,6 +14,8 @@ from .html import HTML, markup
 
 # Escapes for JSON in a script element, so that it cannot end the element or start a comment.
 _WITHIN = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+# Each script uses those before it.
+SCRIPTS = ("live-entry.js", "live-exact.js", "live-math.js", "live.js")
 
 
 class Live(HTML):
@@ -36,8 +38,8 @@ class Live(HTML):
 
     @property
     def scripts(self) -> Sequence[Markup]:
-        """The scripts for copying, exact arithmetic and display, in this order."""
+        """The script for copying and those of ``SCRIPTS``, in this order."""
         return (
             self.script,
-            *(markup((templates() / name).read_text("utf-8")) for name in ("live-exact.js", "live.js")),
+            *(markup((templates() / name).read_text("utf-8")) for name in SCRIPTS),
         )
