@@ -205,7 +205,7 @@ const exact = (() => {
         found.push([`${before}s-${name}`, arithmetic ? text.replace(/\s/g, "") : n === null ? "" : `${n}`]);
       }
     });
-    if (state.by) found.push(["by", state.by]);
+    for (const key of ["by", "x", "axes"]) if (state[key]) found.push([key, state[key]]);
     return found.map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
   }
   // Return the text of a field that a URL contains, or why it is refused.
@@ -218,9 +218,9 @@ const exact = (() => {
     const { number: n, wrong } = read(told, BigInt(sheet.most));
     return { fault: wrong, text: typeof tree === "string" && n !== null ? group(n) : told };
   }
-  const VIEWS = ["parts", "purposes", "rows"], LONGEST = 8000;
+  const VIEWS = ["parts", "purposes", "rows"], AXES = ["linear", "log"], LONGEST = 8000;
   function restore(sheet, address) {
-    const state = { sides: [begin(sheet, 0)], by: "" }, said = [];
+    const state = { sides: [begin(sheet, 0)], by: "", x: "", axes: "" }, said = [];
     if (sheet.models.length > 1) state.sides.push(begin(sheet, 1));
     const text = address.replace(/^#/, "");
     if (text.length > LONGEST) return { state, said: ["the settings in the URL are too long and were ignored"] };
@@ -250,10 +250,33 @@ const exact = (() => {
           if (fault) said.push(`the URL contains ${short(key.slice(2))}: ${fault}`);
           else side.typed.set(key.slice(2), text);
         } else if (!number && key === "by" && VIEWS.includes(told)) state.by = told;
+        else if (!number && key === "axes" && AXES.includes(told)) state.axes = told;
+        else if (!number && key === "x" && Object.hasOwn(sheet.sizes, told)) state.x = told;
         else wrong(key, told);
       }
     }
     return { state, said: [...new Set(said)].slice(0, 5) };
+  }
+
+  // Return the name and the whole amount of each item of a breakdown; the amount is null without a number.
+  function shares({ form, number, numbers }, sheet, by) {
+    return (form[by] ?? []).map((row) => sheet.rows[row]).map(([name, ...trees]) => {
+      const values = trees.map((tree) => (number ? at(sheet.trees[tree], numbers) : null));
+      const known = Array.isArray(values[0]) && Array.isArray(values.at(-1));
+      return [name, !known ? null : "over" in form ? values.at(-1) : values.reduce(times)];
+    });
+  }
+
+  // Return points of the curves of a side against a size, at most `most` of them, each with its total and its items.
+  function curve(sheet, side, by, size, most) {
+    const found = reckon(sheet, side), all = ladder(found.form, sheet, found.given, size), now = found.given.get(size);
+    let stride = 1;
+    while (all.length > stride * most) stride++;
+    const kept = all.filter((n, place) => n === now || place === all.length - 1 || place % stride === 0);
+    return kept.flatMap((n) => {
+      const there = reckon(sheet, { ...side, typed: new Map(side.typed).set(size, `${n}`) });
+      return there.number ? [{ n, now: n === now, total: there.number, items: shares(there, sheet, by) }] : [];
+    });
   }
 
   // Return the positions of a slider: the values that violate no condition, and the current value.
@@ -287,5 +310,5 @@ const exact = (() => {
     return found.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   }
 
-  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, form, reckon, begin, write, restore, ladder };
+  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, form, reckon, begin, write, restore, ladder, shares, curve };
 })();

@@ -139,10 +139,11 @@
     const drawn = made(DRAWING, "rect", { width: `${wide}%`, height: "100%", class: second ? "second" : "first" }, []);
     return made(DRAWING, "svg", { class: "bar", "aria-hidden": "true" }, [drawn]);
   }
+  const viewsOf = (all) => Object.keys(VIEWS).filter((by) => all.some(({ form }) => (form[by] ?? []).length));
+  const viewOf = (all) => (viewsOf(all).includes(state.by) ? state.by : viewsOf(all)[0]);
   function chart(all) {
     const place = document.getElementById("chart"), choice = document.getElementById("views");
-    const offered = Object.keys(VIEWS).filter((by) => all.some(({ form }) => (form[by] ?? []).length));
-    const by = offered.includes(state.by) ? state.by : offered[0];
+    const offered = viewsOf(all), by = viewOf(all);
     if (choice.childElementCount !== offered.length) {
       choice.replaceChildren(...offered.map((each) => {
         const input = el("input", { type: "radio", name: "view", id: `view-${each}`, checked: each === by });
@@ -152,11 +153,7 @@
     }
     for (const each of offered) document.getElementById(`view-${each}`).checked = each === by;
     choice.hidden = offered.length < 2;
-    const told = all.map((found) => new Map(itemsOf(found.form, by).map(([name, trees]) => {
-      const values = trees.map((tree) => (found.number ? exact.at(tree, found.numbers) : null));
-      const whole = Array.isArray(values[0]) && Array.isArray(values.at(-1)) ? ("over" in found.form ? values.at(-1) : values.reduce(exact.times)) : null;
-      return [name, whole];
-    })));
+    const told = all.map((found) => new Map(exact.shares(found, sheet, by)));
     const names = [...new Set(told.flatMap((each) => [...each.keys()]))];
     const known = told.flatMap((each) => [...each.values()]).filter(Boolean);
     const adds = all.every(({ form }) => !("over" in form));
@@ -188,7 +185,7 @@
   // The derivation of the first side's number, one row at a time, with the running sum.
   function steps(found) {
     const place = document.getElementById("steps"), items = found.form.over === undefined ? itemsOf(found.form, "rows") : [];
-    place.hidden = !items.length || !found.number;
+    place.hidden = document.querySelector("nav .steps").hidden = !items.length || !found.number;
     if (place.hidden) return;
     step = Math.max(0, Math.min(step, items.length));
     const done = items.map(([, [copies, each]]) => exact.times(exact.at(copies, found.numbers), exact.at(each, found.numbers)));
@@ -207,6 +204,20 @@
     said.replaceChildren(el("p", {}, el("code", {}, name || "the whole"), copies === "1" ? "" : el("span", {}, ", ", ...math(copies), " copies of ", ...math(each))), el("p", {}, ...math(product), " ", equals(), " ", ...math(product, found.numbers), ` = ${exact.spelt(done[step])} ${sheet.unit}`), el("p", { class: "why" }, `Sum so far: ${exact.spelt(line(step + 1))} of ${exact.spelt(found.number)}, ${exact.percent(line(step + 1), found.number)}.`));
   }
 
+  // The curves of the first side. They are drawn after everything else, so that a slider stays smooth.
+  const against = document.getElementById("against");
+  against.addEventListener("change", () => { state.x = against.value; refresh(); });
+  for (const each of document.querySelectorAll("[name=axes]")) each.addEventListener("change", () => { state.axes = each.value; refresh(); });
+  let drawing = 0;
+  function plot(all) {
+    const asks = all[0].form.asks ?? [], x = [state.x, "S", "E"].find((name) => asks.includes(name)) ?? asks[0];
+    if ([...against.options].map(({ value }) => value).join() !== asks.join()) against.replaceChildren(...asks.map((name) => el("option", { value: name }, `${name}, ${sheet.sizes[name].meaning}`)));
+    against.value = x ?? "";
+    for (const each of document.querySelectorAll("[name=axes]")) each.checked = each.value === (state.axes || "linear");
+    cancelAnimationFrame(drawing);
+    drawing = requestAnimationFrame(() => curves.show(sheet, state.sides[0], { by: viewOf(all), x, log: state.axes === "log", model: modelOf(state.sides[0]).title }));
+  }
+
   // Update the URL, but not on every keystroke.
   let waiting = 0, written = "";
   function remember() {
@@ -222,6 +233,7 @@
     difference(all);
     chart(all);
     steps(all[0]);
+    plot(all);
     if (!quietly) remember();
   }
   function rebuild(focus, quietly) {
@@ -254,13 +266,30 @@
     notes([]);
     rebuild("reset");
   });
+  // Copy the link with the settings; where the clipboard is not available, show the link for copying by hand.
+  document.getElementById("copy").addEventListener("click", async () => {
+    const link = `${location.href.split("#")[0]}#${exact.write(sheet, state)}`;
+    const place = document.getElementById("link"), field = place.querySelector("input"), copied = document.getElementById("copied");
+    field.value = link;
+    try {
+      await navigator.clipboard.writeText(link);
+      place.hidden = true;
+      copied.textContent = location.protocol === "file:" ? "Link copied. It opens this file on this device." : "Link copied.";
+    } catch {
+      place.hidden = false;
+      copied.textContent = "Copy the link below.";
+      field.select();
+    }
+  });
   addEventListener("hashchange", () => {
     if (location.hash === written || !/[=]/.test(location.hash)) return;
     ({ state, said } = exact.restore(sheet, location.hash));
     notes(said);
     rebuild("", true);
   });
+  new ResizeObserver(() => plot(state.sides.map((side) => exact.reckon(sheet, side)))).observe(document.getElementById("plot"));
   root.hidden = false;
+  document.querySelector("nav .live").hidden = false;
   notes(/=/.test(location.hash) ? said : []);
   rebuild("", true);
 })();

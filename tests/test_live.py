@@ -334,7 +334,7 @@ const result = told.map((address) => {
 
 @needs_node
 def test_address_round_trips() -> None:
-    address = "model=gpt2&o-tied=false&s-L=7&s-V=100&s-P=&s-E=24&s-A=6&by=rows"
+    address = "model=gpt2&o-tied=false&s-L=7&s-V=100&s-P=&s-E=24&s-A=6&by=rows&x=P&axes=log"
     two = address.replace("&by", "&2-model=gpt2&2-o-tied=true&2-s-L=1&2-s-V=2&2-s-P=3&2-s-E=4&2-s-A=5&by")
     arithmetic = "model=gpt2&o-tied=true&s-L=2%5E3&s-V=100&s-P=&s-E=64*A&s-A=6"
     one, both, usual, entered = run(written("gpt2"), RESTORED, [f"#{address}", f"#{two}", "", f"#{arithmetic}"])
@@ -393,6 +393,29 @@ def test_slider_values_satisfy_every_condition() -> None:
         assert steps == sorted(set(steps))
         assert len(steps) > 8
         assert steps[-1] > sizes[name]
+
+
+@needs_node
+@pytest.mark.parametrize(("target", "size"), [("gpt2", "E"), ("llama", "S")])
+def test_curve_points_are_values_of_the_formula(target: str, size: str) -> None:
+    program = """
+    const plain = ([a, b]) => b === 1n ? `${a}` : `${a}/${b}`;
+    const side = { model: 0, at: told.at, typed: new Map(Object.entries(told.sizes)) };
+    const result = exact.curve(sheet, side, "parts", told.size, 20).map(({ n, now, total, items }) =>
+      [n, now, plain(total), plain(items.map(([, value]) => value).reduce(exact.plus))]);
+    """
+    case = variants(target)
+    sizes = dict.fromkeys("BSLVPEHAGD", 8) | {"A": 4, "E": 48, "V": 100, "S": 24, "G": 2}
+    told = {"at": case.start, "sizes": {name: str(value) for name, value in sizes.items()}, "size": size}
+    formula = case.formula(case.start)
+    assert isinstance(formula, Formula)
+    needed = {each.name for each in formula.symbols}
+    points = run(written(target), program, told)
+    assert [n for n, now, *_ in points if now] == [str(sizes[size])]
+    assert len(points) > 8
+    for n, _, total, parts in points:
+        at = {name: value for name, value in (sizes | {size: int(n)}).items() if name in needed}
+        assert total == parts == str(formula.value(at)), "the parts of every point sum to its total"
 
 
 # At V = 100, E = 7, A = 2, H = 5, S = 3; each value by hand.

@@ -2,7 +2,8 @@
 // See tests/browser/README.md for how it is run.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -18,6 +19,13 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+// Findings of axe above minor.
+async function findings(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => axe.run());
+  return violations.filter(({ impact }) => impact !== "minor").map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(" | ")}`);
+}
 const heard = [];
 async function open(address, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
@@ -88,10 +96,38 @@ await page.locator("#on").focus();
 for (let n = 0; n < 20 && !(await page.locator("#on").isDisabled()); n++) await page.keyboard.press("Enter");
 assert.match(await page.innerText("#step"), /equals the formula/);
 
+// curves: the marked point is the total of the page, and the table has the numbers of the curves
+await page.selectOption("#against", "L");
+await page.check("[name=axes][value=log]");
+await page.waitForTimeout(100);
+assert.ok(await page.locator("#plot circle.all").isVisible());
+await page.locator("#curves summary").click();
+assert.equal(await page.locator("#points tr", { hasText: "current" }).locator("td").last().innerText(), await value(page));
+for (const row of (await page.locator("#points tbody tr").all()).slice(0, 3)) {
+  const layers = Number((await row.locator("th").innerText()).replace(/[^0-9]/g, ""));
+  const width = Number((await page.inputValue("#side0-E")).replaceAll(",", ""));
+  assert.equal(await row.locator("td").last().innerText(), grouped(python("gpt2-xl", { E: width, L: layers }, "--option", "tied=false")));
+}
+
+// the link to copy holds it all; the contents list reaches every section
+await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+await page.locator("#copy").focus();
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => /^Link copied/.test(document.getElementById("copied").textContent));
+assert.ok(await page.locator("nav a").count() > 10);
+const copied = await page.evaluate(() => navigator.clipboard.readText());
+await page.locator("nav summary").click();
+for (const link of await page.locator("nav a").all()) {
+  if (!(await link.isVisible())) continue;
+  const to = (await link.getAttribute("href")).slice(1);
+  assert.ok(await page.evaluate((id) => document.getElementById(decodeURIComponent(id))?.checkVisibility(), to), `#${to} is on the page`);
+}
+
 // the address holds it all; another page reads it
 await page.waitForTimeout(400);
 const shared = page.url();
 assert.match(shared, /#model=gpt2&o-tied=false&s-L=48/);
+assert.equal(copied, shared);
 const other = await open(shared);
 assert.equal(await value(other), await value(page));
 await other.locator("#compare").click();
@@ -119,6 +155,7 @@ for (const file of [gpt2, both, memory]) {
   for (const width of [320, 390, 1280]) {
     for (const colorScheme of ["light", "dark"]) {
       const screen = await open(file, { viewport: { width, height: 844 }, colorScheme });
+      assert.deepEqual(await findings(screen), [], `axe on ${file} at ${width} px, ${colorScheme}`);
       assert.ok(await screen.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${file} at ${width} px`);
       for (const slider of await screen.locator("input[type=range]").all()) {
         await slider.scrollIntoViewIfNeeded();

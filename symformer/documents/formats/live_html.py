@@ -9,13 +9,14 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ...output.blocks import Document, Heading
 from .base_language import templates
 from .html import HTML, markup
 
 # Escapes for JSON in a script element, so that it cannot end the element or start a comment.
 _WITHIN = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 # Each script uses those before it.
-SCRIPTS = ("live-entry.js", "live-exact.js", "live-math.js", "live.js")
+SCRIPTS = ("live-entry.js", "live-exact.js", "live-math.js", "live-curves.js", "live.js")
 
 
 class Live(HTML):
@@ -25,6 +26,14 @@ class Live(HTML):
 
     def __init__(self, told: Mapping[str, Any]) -> None:
         self.told = told
+
+    def contents(self, document: Document) -> list[tuple[Heading, list[Heading]]]:
+        """Return nothing: the page lists its ``chapters`` itself, after its interactive part."""
+        return []
+
+    def chapters(self, document: Document) -> list[Heading]:
+        """Return the headings that the contents list."""
+        return [block for block in document.blocks if isinstance(block, Heading) and block.level == 1]
 
     @cached_property
     def sheet(self) -> Markup:
