@@ -74,5 +74,14 @@ const draw = (() => {
   const math = (tree, numbers) => pieces(tree, numbers).flatMap((piece, place) => [...(place ? [el("wbr")] : []), m("math", m("mrow", ...piece))]);
   const equals = () => m("math", sign("=", "infix"));
 
-  return { DRAWING, made, el, m, sub, shown, math, equals, open: (told) => { sizes = told; } };
+  // Return a tree in words for screen readers.
+  function words(tree) {
+    if (typeof tree === "string") return tree;
+    const [done, ...of] = tree, each = of.map((part) => (binds(part) < binds(tree) ? `(${words(part)})` : words(part)));
+    return { "+": () => each.join(" + "), "-": () => `−${each[0]}`, "*": () => each.join(" "), "/": () => each.map((part, n) => (Array.isArray(of[n]) ? `(${part})` : part)).join("/"), "^": () => each.join("^") }[done]?.() ?? `${done}(${each.join(", ")})`;
+  }
+  // Return the terms of a sum, each as one piece of mathematics.
+  const terms = (tree) => tree.slice(1).map((term, place) => m("math", m("mrow", ...signed(term, !place))));
+
+  return { DRAWING, made, el, m, sub, shown, math, terms, words, equals, open: (told) => { sizes = told; } };
 })();

@@ -3,8 +3,9 @@
 (() => {
   const sheet = exact.open(JSON.parse(document.getElementById("sheet").textContent));
   const root = document.getElementById("live"), most = BigInt(sheet.most);
-  const { DRAWING, made, el, m, sub, shown, math, equals } = draw;
+  const { DRAWING, made, el, m, sub, shown, math, terms, words, equals } = draw;
   draw.open(sheet.sizes);
+  links.open(sheet);
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
   const measured = m("math", sub(...sheet.letter));
 
@@ -76,9 +77,16 @@
     if (!form.refused) {
       const lines = [form.factored === undefined ? null : form.factored, form.written];
       const trees = JSON.stringify(sheet.trees[lines[0]]) === JSON.stringify(sheet.trees[lines[1]]) ? [lines[1]] : lines;
-      trees.forEach((tree, place) => formula.append(el("p", { ...(place ? { class: "polynomial" } : {}) }, place ? "" : measured.cloneNode(true), " ", equals(), " ", ...math(sheet.trees[tree]))));
+      trees.forEach((tree, place) => formula.append(el("p", { ...(place ? { class: "polynomial" } : {}) }, place ? "" : measured.cloneNode(true), " ", equals(), " ", ...(tree === form.written && !number ? linked(form) : math(sheet.trees[tree])))));
     }
     return { node, choice, fields, given, conditions, model, total: total(number) };
+  }
+
+  // The polynomial, with terms that light up the rows and boxes that they come from.
+  function linked(form) {
+    const tree = sheet.trees[form.written];
+    if (!Array.isArray(tree) || tree[0] !== "+" || form.links.terms.length !== tree.length - 1) return math(tree);
+    return terms(tree).flatMap((term, place) => [el("wbr"), el("span", { role: "button", tabindex: "0", "aria-label": `term ${words(tree[place + 1])}`, "aria-pressed": "false", "data-rows": form.links.terms[place].join(" ") }, term)]);
   }
 
   // The total of a side, in the bar that stays in view.
@@ -139,6 +147,12 @@
     const drawn = made(DRAWING, "rect", { width: `${wide}%`, height: "100%", class: second ? "second" : "first" }, []);
     return made(DRAWING, "svg", { class: "bar", "aria-hidden": "true" }, [drawn]);
   }
+  // The places of the rows by name: layers of two kinds may have rows of one name.
+  function rowPlaces(form) {
+    const found = new Map();
+    itemsOf(form, "rows").forEach(([name], row) => found.set(name, [...(found.get(name) ?? []), row]));
+    return found;
+  }
   const viewsOf = (all) => Object.keys(VIEWS).filter((by) => all.some(({ form }) => (form[by] ?? []).length));
   const viewOf = (all) => (viewsOf(all).includes(state.by) ? state.by : viewsOf(all)[0]);
   function chart(all) {
@@ -162,7 +176,9 @@
     const heads = all.flatMap((_, number) => [el("th", { scope: "col", class: "right" }, two ? `${number ? "Second" : "First"}` : sheet.unit), ...(adds && !two ? [el("th", { scope: "col", class: "right" }, "Share")] : [])]);
     // The number of a cell with its share: in a column of its own, or below the number where two models stand side by side.
     const cells = (number, share) => (adds && !two ? [el("td", { class: "right" }, number), el("td", { class: "right" }, share)] : [el("td", { class: "right" }, number, adds && share ? el("span", { class: "share" }, share) : "")]);
-    const rows = names.map((name) => el("tr", {}, el("th", { scope: "row" }, name || "the whole"), ...told.flatMap((each, number) => {
+    const linked = new Map(by === "rows" ? rowPlaces(all[0].form) : [...told[0].keys()].map((name, row) => [name, all[0].form.links?.[by]?.[row] ?? []]));
+    const named = (name) => (linked.get(name)?.length ? el("button", { type: "button", class: "plain", "aria-pressed": "false" }, name || "the whole") : name || "the whole");
+    const rows = names.map((name) => el("tr", linked.get(name)?.length ? { "data-rows": linked.get(name).join(" ") } : {}, el("th", { scope: "row" }, named(name)), ...told.flatMap((each, number) => {
       const value = each.get(name) ?? null, whole = all[number].number;
       return cells(value ? exact.spelt(value) : each.has(name) ? "…" : "none", value && whole ? exact.percent(value, whole) : "");
     }), el("td", { class: "bars" }, ...told.map((each, number) => bar(each.get(name) && largest[0] > 0n ? exact.times(each.get(name), exact.over(largest[1], largest[0])) : null, number)))));
@@ -234,6 +250,7 @@
     chart(all);
     steps(all[0]);
     plot(all);
+    links.update(sheet, all[0]);
     if (!quietly) remember();
   }
   function rebuild(focus, quietly) {

@@ -18,11 +18,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from sympy import Max, Min, Symbol, ceiling, floor
+from sympy import Max, Min, Symbol, ceiling, expand, floor
 
+from symformer.algebra.role_totals import role_totals
 from symformer.commands.cli import cli
 from symformer.documents.formats.live_html import SCRIPTS, Live
 from symformer.documents.live_data import Sheet, sheet
+from symformer.documents.live_links import rows_of_parts, rows_of_terms
 from symformer.documents.live_page import MOST, page
 from symformer.formulas.formula import Formula
 from symformer.language.errors import DocumentError, SizeError
@@ -33,6 +35,7 @@ from symformer.language.sizes import AtMost, Condition, Differs, Divides, Equals
 from symformer.language.symbols import A, B, E, G, H, S, V, symbol
 from symformer.output.blocks import Document, Paragraph
 from symformer.targets.resolution import resolve
+from symformer.views.figure_facts import figure_facts
 from symformer.views.model_variants import FORMS, Variants
 from tests.test_html import HOSTILE, Node, Page
 
@@ -416,6 +419,42 @@ def test_curve_points_are_values_of_the_formula(target: str, size: str) -> None:
     for n, _, total, parts in points:
         at = {name: value for name, value in (sizes | {size: int(n)}).items() if name in needed}
         assert total == parts == str(formula.value(at)), "the parts of every point sum to its total"
+
+
+def test_terms_parts_and_boxes_know_their_rows() -> None:
+    model = variants("gpt2").model
+    found = figure_facts(model, model.params)
+    rows = [row for row in model.params.rows if row.each != 0]
+    # wte, wpe, ln_1, c_attn, c_proj, ln_2, c_fc, c_proj, ln_f: 12LE^2 are four matrices, and 13LE all rows of a layer
+    assert rows_of_terms(model.params, rows) == [[3, 4, 6, 7], [2, 3, 4, 5, 6, 7], [0], [1], [8]]
+    parts = {"embeddings": [0, 1], "attention": [3, 4], "MLP": [6, 7], "norms": [2, 5, 8]}
+    assert {name: rows for name, rows in rows_of_parts(model.params, rows).items() if rows} == parts
+    boxes = {key: places for key, _, _, places in Sheet().figure(found)}
+    assert boxes["h.attn"] == [3, 4]
+    assert boxes["h"] == [2, 3, 4, 5, 6, 7]
+    assert boxes["lm_head"] == [], "it is tied"
+
+
+LINKED = {
+    "gpt2": "flops",
+    "deepseek-v3": "params",
+    "gemma-3-1b": "flops",
+    "bart-large": "params",
+    "mamba2-2.7b": "flops",
+}
+
+
+@pytest.mark.parametrize("target", sampled(2, LINKED))
+def test_every_row_is_in_a_box_and_a_part(target: str) -> None:
+    model, _ = resolve(target)
+    formula = model.formula(LINKED[target])
+    rows = [row for row in formula.rows if row.each != 0]
+    boxes = [places for _, _, _, places in Sheet().figure(figure_facts(model, formula))]
+    assert {*range(len(rows))} == {place for places in boxes for place in places}
+    totals = role_totals(formula)
+    for role, places in rows_of_parts(formula, rows).items():
+        shown = sum(rows[place].count * rows[place].each for place in places)
+        assert expand((shown - totals[role]).xreplace(formula.relations)) == 0, role
 
 
 # At V = 100, E = 7, A = 2, H = 5, S = 3; each value by hand.

@@ -13,6 +13,7 @@ from ..algebra.role_totals import ROLES, role_totals
 from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
 from ..formulas import ranks
+from ..formulas.breakdown import Row
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula, affects_formula
 from ..formulas.ratio import Ratio
@@ -25,8 +26,41 @@ from ..language.symbols import letter, print_order
 from ..ledger.facts import ONE
 from ..models.provenance import ConfigLocation, size_meaning
 from ..papers import split_at_keys
+from ..views.figure_facts import FigureFacts
 from ..views.model_variants import PresetSetting, VariantsFacts, key_of
 from ..views.purpose_totals import purposes
+from .figures.figure import Box, Graph, Plus
+from .figures.figure_builder import FigureBuilder
+from .live_links import Links, rows_of_box, rows_of_parts, rows_of_purposes, rows_of_terms
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A formula as it is shown, its totals by part and by purpose, and the rows of each part, purpose and term."""
+
+    shortest: Data
+    parts: Mapping[str, Expr]
+    purposes: Mapping[str, Expr]
+    rows: Sequence[Row]
+    part_rows: Links
+    purpose_rows: Links
+    term_rows: Sequence[Sequence[int]]
+
+    @classmethod
+    def of(cls, formula: Formula) -> Shares:
+        """Return the shares of a formula; a ratio has only rows."""
+        rows = [row for row in formula.rows if row.each != 0]
+        if not formula.additive:
+            return cls(data(tree(formula.display_expr)), {}, {}, rows, {}, {}, [])
+        return cls(
+            data(factored(formula.display_expr)),
+            _parts(formula),
+            purposes(formula),
+            rows,
+            rows_of_parts(formula, rows),
+            rows_of_purposes(formula, rows),
+            rows_of_terms(formula, rows),
+        )
 
 
 @dataclass
@@ -40,7 +74,7 @@ class Sheet:
     rows: dict[str, int] = field(default_factory=dict)
     conditions: dict[str, int] = field(default_factory=dict)
     sizes: set[Symbol] = field(default_factory=set)
-    shares: dict[object, tuple[Data, dict[str, Expr], dict[str, Expr]]] = field(default_factory=dict)  # by formula
+    shares: dict[object, Shares] = field(default_factory=dict)  # by formula
 
     def tree(self, expr: Expr) -> int:
         """Return the index of an expression in house order."""
@@ -68,11 +102,10 @@ class Sheet:
         known = asked | {target for target, value in given.items() if value.free_symbols <= asked}
         self.sizes |= known
         if (key := key_of(formula)) not in self.shares:
-            shown = factored(formula.display_expr) if formula.additive else tree(formula.display_expr)
-            self.shares[key] = data(shown), _parts(formula), purposes(formula) if formula.additive else {}
-        shortest, parts, uses = self.shares[key]
+            self.shares[key] = Shares.of(formula)
+        shares = self.shares[key]
         return {
-            "factored": self._kept(shortest),
+            "factored": self._kept(shares.shortest),
             "written": self.tree(formula.display_expr),
             "asks": [size.name for size in _ordered(asked - given.keys())],
             "needs": [size.name for size in formula.symbols],
@@ -82,9 +115,14 @@ class Sheet:
                 if given[target].free_symbols <= known
             ],
             "conditions": [self.condition(each) for each in formula.constraints if each.symbols <= known],
-            "rows": [self._row(row.path, row.count, row.each) for row in formula.rows if row.each != 0],
-            "parts": self._shares(parts),
-            "purposes": self._shares(uses),
+            "rows": [self._row(row.path, row.count, row.each) for row in shares.rows],
+            "parts": self._shares(shares.parts),
+            "purposes": self._shares(shares.purposes),
+            "links": {
+                "parts": _linked(shares.parts, shares.part_rows),
+                "purposes": _linked(shares.purposes, shares.purpose_rows),
+                "terms": shares.term_rows,
+            },
             **({"ranks": self._ranks(formula)} if formula.ranks != ONE else {}),
             **({"over": self.tree(formula.denominator.display_expr)} if isinstance(formula, Ratio) else {}),
         }
@@ -96,8 +134,29 @@ class Sheet:
         ]
 
     def _shares(self, parts: Mapping[str, Expr]) -> list[int]:
-        found = {name: expr for name, expr in parts.items() if expr != 0}
-        return [self._row(name, expr) for name, expr in found.items()] if len(found) > 1 else []
+        return [self._row(name, expr) for name, expr in _several(parts).items()]
+
+    def figure(self, found: FigureFacts) -> list[list[Any]]:
+        """Return the boxes and frames of a figure, each with its name, amount and rows, ready for JSON."""
+        form = found.formula
+        rows = [row for row in form.rows if row.each != 0]
+        nodes: list[list[Any]] = []
+
+        def walk(graph: Graph, copies: Expr) -> list[int]:
+            places: set[int] = set()
+            for node in graph.nodes:
+                if isinstance(node, Plus):
+                    continue
+                inside = copies * node.times
+                own = rows_of_box(node, rows) if isinstance(node, Box) else walk(node.graph, inside)
+                count = (node.copies if isinstance(node, Box) else inside).xreplace(form.display_relations)
+                words = " ".join(filter(None, (node.title, node.name)))
+                nodes.append([node.key, words, self._row("", count, node.amount.shown), own])
+                places |= {*own}
+            return sorted(places)
+
+        walk(FigureBuilder(found).architecture().graph, ONE)
+        return nodes
 
     def model(self, variants: VariantsFacts) -> dict[str, Any]:
         """Return a model with the formula for every setting of its switches, ready for JSON."""
@@ -132,16 +191,43 @@ class Sheet:
         }
 
 
+def _several(parts: Mapping[str, Expr]) -> dict[str, Expr]:
+    """Return the parts that are not 0; empty if there is only one."""
+    found = {name: expr for name, expr in parts.items() if expr != 0}
+    return found if len(found) > 1 else {}
+
+
+def _linked(parts: Mapping[str, Expr], links: Links) -> list[Sequence[int]]:
+    return [links.get(name, ()) for name in _several(parts)]
+
+
 def _setting(preset: PresetSetting) -> dict[str, Any]:
     numbers = {size.name: number for size, number in preset.numbers.items()}
     return {"name": preset.name, "at": preset.at, "numbers": numbers}
 
 
-def sheet(each: Sequence[VariantsFacts], made: Sheet) -> dict[str, Any]:
-    """Return the data of a page for some models, ready for JSON. Raises DocumentError."""
+def sheet(each: Sequence[VariantsFacts], made: Sheet, figure: FigureFacts | None = None) -> dict[str, Any]:
+    """Return the data of a page for some models, ready for JSON.
+
+    Parameters
+    ----------
+    each
+        The models.
+    made
+        The sheet that stores their formulas.
+    figure
+        The figure of the first model, if the page has one.
+
+    Raises
+    ------
+    DocumentError
+        For a condition that a page cannot check.
+
+    """
     measure = each[0].measure
     places = {name: place for variants in reversed(each) for name, place in variants.places.items()}
     told = [made.model(variants) for variants in each]
+    drawn = made.figure(figure) if figure else []
     return {
         "quantity": measure.name,
         "title": measure.title,
@@ -158,6 +244,7 @@ def sheet(each: Sequence[VariantsFacts], made: Sheet) -> dict[str, Any]:
             for size in _ordered(made.sizes)
         },
         "models": told,
+        "figure": drawn,
         "rows": [json.loads(each) for each in made.rows],
         "trees": [json.loads(each) for each in made.trees],
         "conditions": [json.loads(each) for each in made.conditions],

@@ -65,11 +65,13 @@ def page(
     each = [Variants(model, quantity, given) for model in models]
     derivations = [derivation_facts(model, quantities, given, full="full" in forms) for model in models]
     shares = Sheet().shares
+    figure = derivations[0].figure if len(models) == 1 else None
     told: dict[int, Mapping[str, object]] = {}
     written: dict[str, Document] = {}
     for most, length in sorted(product(ROOM, forms), key=lambda pair: -pair[0]):
         if most not in told:
-            told[most] = sheet([replace(variants, most=most).facts() for variants in each], Sheet(shares=shares))
+            facts = [replace(variants, most=most).facts() for variants in each]
+            told[most] = sheet(facts, Sheet(shares=shares), figure)
         if length not in written:
             written[length] = _document(derivations, version, length)
         made = Live(told[most]).render(written[length], "")

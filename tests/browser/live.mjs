@@ -109,6 +109,25 @@ for (const row of (await page.locator("#points tbody tr").all()).slice(0, 3)) {
   assert.equal(await row.locator("td").last().innerText(), grouped(python("gpt2-xl", { E: width, L: layers }, "--option", "tied=false")));
 }
 
+// a row of the chart, a term and a box light up together, by pointer and by keyboard; the figure follows the sizes
+const lit = async () => [await page.locator("#drawing rect.lit").evaluateAll((all) => all.map((each) => each.dataset.mark)), await page.locator("span.lit").evaluateAll((all) => all.map((each) => each.getAttribute("aria-label"))), (await page.locator("tr.lit th").allInnerTexts()).map((each) => each.trim())];
+await page.locator("#side0-preset").selectOption("gpt2");
+await page.locator("#chart button", { hasText: "attention" }).focus();
+assert.deepEqual(await lit(), [["box h.attn"], ["term 12 L E^2", "term 13 L E"], ["attention"]]);
+await page.locator("#drawing [data-mark='box wte']").hover();
+assert.deepEqual(await lit(), [["box wte"], ["term V E"], ["embeddings"]]);
+await page.locator("[aria-label='term 2 E']").focus();
+await page.keyboard.press("Enter");
+await page.mouse.move(0, 0);
+assert.deepEqual(await lit(), [["box ln_f"], ["term 2 E"], ["norms"]]);
+await page.keyboard.press("Escape");
+await page.locator("#side0-E").focus();
+assert.deepEqual(await lit(), [[], [], []]);
+await page.fill("#side0-E", "1536");
+assert.equal(await page.locator("#drawing [data-mark='amount wte']").textContent(), `${grouped(50257 * 1536)} · 18.4%`);
+await page.check("#side0-tied-1");
+assert.equal(await page.locator("#drawing [data-mark='amount wte']").textContent(), "");
+
 // the link to copy holds it all; the contents list reaches every section
 await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
 await page.locator("#copy").focus();
@@ -126,7 +145,7 @@ for (const link of await page.locator("nav a").all()) {
 // the address holds it all; another page reads it
 await page.waitForTimeout(400);
 const shared = page.url();
-assert.match(shared, /#model=gpt2&o-tied=false&s-L=48/);
+assert.match(shared, /#model=gpt2&o-tied=false&s-L=12/);
 assert.equal(copied, shared);
 const other = await open(shared);
 assert.equal(await value(other), await value(page));

@@ -16,13 +16,14 @@ from .html import HTML, markup
 # Escapes for JSON in a script element, so that it cannot end the element or start a comment.
 _WITHIN = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 # Each script uses those before it.
-SCRIPTS = ("live-entry.js", "live-exact.js", "live-math.js", "live-curves.js", "live.js")
+SCRIPTS = ("live-entry.js", "live-exact.js", "live-math.js", "live-curves.js", "live-links.js", "live.js")
 
 
 class Live(HTML):
     """A page with the data for its script: formulas, sizes and conditions."""
 
     template = "live.html.jinja"
+    marked = True
 
     def __init__(self, told: Mapping[str, Any]) -> None:
         self.told = told
