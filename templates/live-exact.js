@@ -22,8 +22,18 @@ const exact = (() => {
   function open(told) {
     const trees = [];
     for (const each of told.trees) trees.push(Array.isArray(each) ? each.map((part) => (typeof part === "number" ? trees[part] : part)) : each);
-    return { ...told, trees };
+    const whole = { ...told, trees };
+    for (const { models } of told.tabs ?? []) {
+      for (const model of models) {
+        for (const preset of model.presets) [preset.numbers, preset.at] = [told.numbers[preset.name], told.lists[preset.at]];
+        for (const each of model.forms) for (const [name, place] of Object.entries(each)) if (LISTS.includes(name)) each[name] = told.lists[place];
+      }
+    }
+    return told.tabs ? tab(whole, 0) : whole;
   }
+  const LISTS = ["asks", "needs", "given", "conditions", "rows", "parts", "purposes", "links"];
+  // Return the sheet of one quantity.
+  const tab = (sheet, place) => ({ ...sheet, ...sheet.tabs[place], tab: place });
 
   // Return the value of a tree, or null if a size has no value. Throws NOTHING.
   function value(tree, numbers) {
@@ -191,9 +201,20 @@ const exact = (() => {
     return { model: which, preset: name, at: { ...at }, typed: new Map(Object.entries(numbers).map(([size, n]) => [size, group(BigInt(n))])) };
   }
 
+  // Return the state of another tab: the same models and sizes, and the switches that it shares with this one.
+  function turned(sheet, state, place) {
+    const other = tab(sheet, place);
+    const sides = state.sides.map((side) => {
+      const start = begin(other, side.model), { switches } = other.models[side.model];
+      const at = Object.fromEntries(switches.map(({ name, values }) => [name, values.includes(side.at[name]) ? side.at[name] : start.at[name]]));
+      return { ...side, at, typed: new Map([...start.typed, ...side.typed]) };
+    });
+    return { sheet: other, state: { ...state, sides } };
+  }
+
   // Write a state as the fragment of a URL, and restore it. Unknown parts are skipped and reported.
   function write(sheet, state) {
-    const found = [];
+    const found = sheet.tab ? [["q", sheet.quantity]] : [];
     state.sides.forEach((side, number) => {
       const before = number ? "2-" : "";
       const model = sheet.models[side.model];
@@ -219,11 +240,13 @@ const exact = (() => {
     return { fault: wrong, text: typeof tree === "string" && n !== null ? group(n) : told };
   }
   const VIEWS = ["parts", "purposes", "rows"], AXES = ["linear", "log"], LONGEST = 8000;
-  function restore(sheet, address) {
-    const state = { sides: [begin(sheet, 0)], by: "", x: "", axes: "" }, said = [];
-    if (sheet.models.length > 1) state.sides.push(begin(sheet, 1));
+  function restore(whole, address) {
+    let sheet = tab(whole, 0);
+    const state = { sides: [], by: "", x: "", axes: "" }, said = [];
+    const begun = () => { state.sides = [...sheet.models.keys()].map((which) => begin(sheet, which)); };
+    begun();
     const text = address.replace(/^#/, "");
-    if (text.length > LONGEST) return { state, said: ["the settings in the URL are too long and were ignored"] };
+    if (text.length > LONGEST) return { sheet, state, said: ["the settings in the URL are too long and were ignored"] };
     const pairs = [];
     for (const each of text.split("&").filter((pair) => pair.includes("="))) {
       const cut = each.indexOf("=");
@@ -231,6 +254,9 @@ const exact = (() => {
     }
     const short = (text) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
     const wrong = (key, value) => said.push(`the URL contains ${short(key)}=${short(value)}, which this page does not support`);
+    const named = pairs.find(([key]) => key === "q"), asked = named ? sheet.tabs.findIndex(({ quantity }) => quantity === named[1]) : 0;
+    if (asked < 0) wrong(...named);
+    else if (asked) { sheet = tab(whole, asked); begun(); }
     if (pairs.length && !pairs.some(([key]) => key.startsWith("2-"))) state.sides.length = 1;
     for (const number of [0, 1]) {
       const before = number ? "2-" : "";
@@ -243,7 +269,7 @@ const exact = (() => {
       const side = state.sides[number], model = sheet.models[which];
       for (const [key, told] of own) {
         const turned = key.startsWith("o-") && model.switches.find((each) => each.name === key.slice(2));
-        if (key === "model") continue;
+        if (key === "model" || (key === "q" && !number)) continue;
         if (turned && turned.values.includes(told)) side.at[turned.name] = told;
         else if (key.startsWith("s-") && Object.hasOwn(sheet.sizes, key.slice(2))) {
           const { fault, text } = restored(told, sheet);
@@ -255,7 +281,7 @@ const exact = (() => {
         else wrong(key, told);
       }
     }
-    return { state, said: [...new Set(said)].slice(0, 5) };
+    return { sheet, state, said: [...new Set(said)].slice(0, 5) };
   }
 
   // Return the name and the whole amount of each item of a breakdown; the amount is null without a number.
@@ -279,18 +305,43 @@ const exact = (() => {
     });
   }
 
-  // Return the positions of a slider: the values that violate no condition, and the current value.
-  function ladder(form, sheet, given, name) {
-    const most = BigInt(sheet.most), now = given.get(name);
-    const about = form.conditions.map((each) => sheet.conditions[each]);
-    const usual = now ?? 64n, top = usual * 8n < most ? usual * 8n : most;
-    const steps = new Set(now ? [now] : []);
-    const units = about.flatMap((each) => {
+  // Return a sentence about the largest value of a size for which a number of bytes is not exceeded. It states both
+  // neighbours, which is true whether or not the number grows everywhere in between.
+  function fitting(sheet, side, size, room) {
+    const found = reckon(sheet, side), { form } = found, most = BigInt(sheet.most);
+    const unit = lattice(form, sheet, found.given, size);
+    const bytes = (k) => {
+      const there = reckon(sheet, { ...side, typed: new Map(side.typed).set(size, `${k * unit}`) });
+      return there.number ?? null;
+    };
+    const told = (k) => `${size} = ${group(k * unit)} needs ${group(bytes(k)[0])} bytes`;
+    const known = [...found.wrong.map(([name]) => name), ...(found.missing ?? [])].filter((name) => name !== size);
+    if (form.refused || known.length) return "There is no answer, because the formula has no value at these sizes.";
+    const fit = (k) => { const n = bytes(k); return n !== null && !less([room, 1n], n); };
+    if (bytes(1n) === null) return `There is no answer, because the formula has no value at ${size} = ${group(unit)} with these sizes.`;
+    if (!fit(1n)) return `Nothing fits: ${told(1n)}, more than ${group(room)}.`;
+    let low = 1n, high = 2n;
+    while (high * unit <= most && fit(high)) [low, high] = [high, high * 2n];
+    while (high - low > 1n) { const middle = (low + high) / 2n; if (fit(middle)) low = middle; else high = middle; }
+    const over = high * unit <= most ? bytes(high) : null;
+    return `${told(low)}, which fits ${group(room)}; ${over ? told(high) : `${size} = ${group(high * unit)} violates a condition on the sizes`}.`;
+  }
+  // Return the number that a size is a multiple of, by the conditions on it.
+  function lattice(form, sheet, given, name) {
+    const units = form.conditions.map((each) => sheet.conditions[each]).flatMap((each) => {
       if (each.kind !== "divides" || sheet.trees[each.of[1]] !== name) return [];
       const by = at(sheet.trees[each.of[0]], given);
       return Array.isArray(by) && by[1] === 1n && by[0] > 0n ? [by[0]] : [];
     });
-    const unit = units.reduce((a, b) => (a * b) / gcd(a, b), 1n);
+    return units.reduce((a, b) => (a * b) / gcd(a, b), 1n);
+  }
+
+  // Return the positions of a slider: the values that violate no condition, and the current value.
+  function ladder(form, sheet, given, name) {
+    const most = BigInt(sheet.most), now = given.get(name);
+    const usual = now ?? 64n, top = usual * 8n < most ? usual * 8n : most;
+    const steps = new Set(now ? [now] : []);
+    const unit = lattice(form, sheet, given, name);
     if (top <= 160n) for (let n = 1n; n <= 160n; n++) steps.add(n);
     else {
       for (let n = 1n; n <= 16n; n++) steps.add(n).add(n * unit);
@@ -310,5 +361,5 @@ const exact = (() => {
     return found.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   }
 
-  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, form, reckon, begin, write, restore, ladder, shares, curve };
+  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, tab, turned, form, reckon, begin, write, restore, ladder, shares, curve, fitting };
 })();

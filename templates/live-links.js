@@ -44,6 +44,7 @@ const links = (() => {
 
   // Write the current amounts into the figure. It shows the formula of the derivation, so other settings have no amounts.
   function update(sheet, { form, number, numbers }) {
+    place.hidden = !svg || !sheet.figure.length || sheet.tab > 0;  // the figure is that of the first quantity
     if (place.hidden) return;
     const own = form === exact.form(sheet.models[0], sheet.models[0].start.at);
     svg.classList.toggle("other", !own);

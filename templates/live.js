@@ -1,15 +1,15 @@
 "use strict";
 // The fields, switches and charts of a live page. The arithmetic and the elements are in the scripts before this one.
 (() => {
-  const sheet = exact.open(JSON.parse(document.getElementById("sheet").textContent));
-  const root = document.getElementById("live"), most = BigInt(sheet.most);
+  const whole = exact.open(JSON.parse(document.getElementById("sheet").textContent));
+  const root = document.getElementById("live"), most = BigInt(whole.most);
   const { DRAWING, made, el, m, sub, shown, math, terms, words, equals } = draw;
-  draw.open(sheet.sizes);
-  links.open(sheet);
+  draw.open(whole.sizes);
+  links.open(whole);
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
-  const measured = m("math", sub(...sheet.letter));
+  const measured = () => m("math", sub(...sheet.letter));
 
-  let { state, said } = exact.restore(sheet, location.hash);
+  let { sheet, state, said } = exact.restore(whole, location.hash);
   let step = 0;
   const modelOf = (side) => sheet.models[side.model];
   const formOf = (side) => exact.form(modelOf(side), side.at);
@@ -77,7 +77,7 @@
     if (!form.refused) {
       const lines = [form.factored === undefined ? null : form.factored, form.written];
       const trees = JSON.stringify(sheet.trees[lines[0]]) === JSON.stringify(sheet.trees[lines[1]]) ? [lines[1]] : lines;
-      trees.forEach((tree, place) => formula.append(el("p", { ...(place ? { class: "polynomial" } : {}) }, place ? "" : measured.cloneNode(true), " ", equals(), " ", ...(tree === form.written && !number ? linked(form) : math(sheet.trees[tree])))));
+      trees.forEach((tree, place) => formula.append(el("p", { ...(place ? { class: "polynomial" } : {}) }, place ? "" : measured(), " ", equals(), " ", ...(tree === form.written && !number ? linked(form) : math(sheet.trees[tree])))));
     }
     return { node, choice, fields, given, conditions, model, total: total(number) };
   }
@@ -93,7 +93,7 @@
   function total(number) {
     const value = el("output", { class: "value", "aria-live": "polite" }), near = el("span", { class: "unit" }), faults = el("div", { class: "faults", role: "status" });
     const before = state.sides.length > 1 ? el("span", { class: "side" }, `${number ? "Second" : "First"}: ${modelOf(state.sides[number]).title}`) : "";
-    return { node: el("div", { class: "total" }, before, measured.cloneNode(true), " ", equals(), " ", value, " ", near, faults), value, near, faults };
+    return { node: el("div", { class: "total" }, before, measured(), " ", equals(), " ", value, " ", near, faults), value, near, faults };
   }
 
   function show(place, found) {
@@ -212,7 +212,7 @@
     document.getElementById("which").textContent = step < items.length ? `Row ${step + 1} of ${items.length}` : `The sum of ${count(items.length, "row")}`;
     if (step === items.length) {
       const whole = line(items.length), same = exact.spelt(whole) === exact.spelt(found.number);
-      said.replaceChildren(el("p", {}, `The total is ${exact.spelt(whole)} ${sheet.unit}, which ${same ? "equals the formula" : "does NOT equal the formula"}:`), el("p", {}, measured.cloneNode(true), " ", equals(), " ", ...math(sheet.trees[found.form.written])), el("p", {}, equals(), " ", ...math(sheet.trees[found.form.written], found.numbers)), el("p", {}, equals(), ` ${exact.spelt(found.number)}`));
+      said.replaceChildren(el("p", {}, `The total is ${exact.spelt(whole)} ${sheet.unit}, which ${same ? "equals the formula" : "does NOT equal the formula"}:`), el("p", {}, measured(), " ", equals(), " ", ...math(sheet.trees[found.form.written])), el("p", {}, equals(), " ", ...math(sheet.trees[found.form.written], found.numbers)), el("p", {}, equals(), ` ${exact.spelt(found.number)}`));
       return;
     }
     const [name, [copies, each]] = items[step];
@@ -226,12 +226,27 @@
   for (const each of document.querySelectorAll("[name=axes]")) each.addEventListener("change", () => { state.axes = each.value; refresh(); });
   let drawing = 0;
   function plot(all) {
-    const asks = all[0].form.asks ?? [], x = [state.x, "S", "E"].find((name) => asks.includes(name)) ?? asks[0];
+    const asks = all[0].form.asks ?? [], x = [state.x, "S", "C", "E"].find((name) => asks.includes(name)) ?? asks[0];
     if ([...against.options].map(({ value }) => value).join() !== asks.join()) against.replaceChildren(...asks.map((name) => el("option", { value: name }, `${name}, ${sheet.sizes[name].meaning}`)));
     against.value = x ?? "";
     for (const each of document.querySelectorAll("[name=axes]")) each.checked = each.value === (state.axes || "linear");
     cancelAnimationFrame(drawing);
     drawing = requestAnimationFrame(() => curves.show(sheet, state.sides[0], { by: viewOf(all), x, log: state.axes === "log", model: modelOf(state.sides[0]).title }));
+  }
+
+  // What fits a memory: the largest value of one size, for a number of bytes.
+  const grows = document.getElementById("grows"), memory = document.getElementById("memory");
+  for (const [each, kind] of [[grows, "change"], [memory, "input"]]) each.addEventListener(kind, () => fits(exact.reckon(sheet, state.sides[0])));
+  function fits(found) {
+    const asks = found.form.asks ?? [], place = document.getElementById("fits"), said = document.getElementById("fitting");
+    place.hidden = sheet.unit !== "bytes" || !asks.length;
+    if (place.hidden) return;
+    const chosen = [grows.value, "S", "C"].find((name) => asks.includes(name)) ?? asks[0];
+    if ([...grows.options].map(({ value }) => value).join() !== asks.join()) grows.replaceChildren(...asks.map((name) => el("option", { value: name }, `${name}, ${sheet.sizes[name].meaning}`)));
+    grows.value = chosen;
+    const { number: room, wrong } = exact.read(memory.value, 10n ** 18n);
+    memory.setAttribute("aria-invalid", String(room === null));
+    said.textContent = room === null ? wrong || "Enter a number of bytes, such as 80*10^9 or 24*2^30." : exact.fitting(sheet, state.sides[0], chosen, room);
   }
 
   // Update the URL, but not on every keystroke.
@@ -251,10 +266,34 @@
     steps(all[0]);
     plot(all);
     links.update(sheet, all[0]);
+    fits(all[0]);
     if (!quietly) remember();
+  }
+  // One tab for each quantity; the arrow keys move between them.
+  function tabs() {
+    const place = document.getElementById("tabs"), all = whole.tabs;
+    place.hidden = all.length < 2;
+    if (place.hidden) return;
+    const turn = (to) => {
+      ({ sheet, state } = exact.turned(whole, state, to));
+      step = 0;
+      rebuild(`tab-${all[to].quantity}`);
+    };
+    place.replaceChildren(...all.map(({ quantity, title }, own) => {
+      const here = own === sheet.tab;
+      const each = el("button", { type: "button", role: "tab", id: `tab-${quantity}`, "aria-selected": String(here), "aria-controls": "quantity", tabindex: here ? "0" : "-1" }, title[0].toUpperCase() + title.slice(1));
+      each.addEventListener("click", () => turn(own));
+      each.addEventListener("keydown", ({ key }) => {
+        const to = { ArrowRight: own + 1, ArrowLeft: own - 1, Home: 0, End: all.length - 1 }[key];
+        if (to !== undefined) turn((to + all.length) % all.length);
+      });
+      return each;
+    }));
+    document.getElementById("quantity").setAttribute("aria-labelledby", `tab-${sheet.quantity}`);
   }
   function rebuild(focus, quietly) {
     panels.length = 0;
+    tabs();
     for (const place of state.sides.keys()) panels.push(panel(place));
     document.getElementById("totals").replaceChildren(...panels.map(({ total: { node } }) => node));
     document.getElementById("sides").replaceChildren(...panels.map(({ node }) => node));
@@ -279,7 +318,9 @@
   document.getElementById("back").addEventListener("click", () => { step--; refresh(true); });
   document.getElementById("on").addEventListener("click", () => { step++; refresh(true); });
   document.getElementById("reset").addEventListener("click", () => {
-    ({ state } = exact.restore(sheet, ""));
+    const place = sheet.tab;
+    ({ sheet, state } = exact.restore(whole, ""));
+    ({ sheet, state } = exact.turned(whole, state, place));
     notes([]);
     rebuild("reset");
   });
@@ -300,7 +341,7 @@
   });
   addEventListener("hashchange", () => {
     if (location.hash === written || !/[=]/.test(location.hash)) return;
-    ({ state, said } = exact.restore(sheet, location.hash));
+    ({ sheet, state, said } = exact.restore(whole, location.hash));
     notes(said);
     rebuild("", true);
   });

@@ -25,7 +25,7 @@ from symformer.commands.cli import cli
 from symformer.documents.formats.live_html import SCRIPTS, Live
 from symformer.documents.live_data import Sheet, sheet
 from symformer.documents.live_links import rows_of_parts, rows_of_terms
-from symformer.documents.live_page import MOST, page
+from symformer.documents.live_page import MOST, TABS, page, usual_quantities
 from symformer.formulas.formula import Formula
 from symformer.language.errors import DocumentError, SizeError
 from symformer.language.notation.data import data
@@ -421,6 +421,62 @@ def test_curve_points_are_values_of_the_formula(target: str, size: str) -> None:
         assert total == parts == str(formula.value(at)), "the parts of every point sum to its total"
 
 
+TURNED = """
+const result = told.map(([address, to, memory]) => {
+  const { sheet: at, state } = exact.restore(sheet, address);
+  const { sheet: there, state: turned } = exact.turned(sheet, state, to);
+  const { number } = exact.reckon(there, turned.sides[0]);
+  const fits = memory ? exact.fitting(there, turned.sides[0], ...memory.map((each, n) => (n ? BigInt(each) : each))) : "";
+  return [at.quantity, exact.write(there, turned), number?.join("/") ?? "", fits];
+});
+"""
+
+
+@needs_node
+def test_tabs_share_sizes_and_switches() -> None:
+    model = resolve("gpt2")[0]
+    quantities = usual_quantities([model], {})
+    assert quantities == [*TABS]
+    assert usual_quantities([resolve("vit")[0]], {}) == ["params", "flops", "train-memory"], "it generates nothing"
+    source = page([model], quantities[:2], "1").decode()
+    address = "#model=gpt2&s-L=5&s-E=24&s-A=4*3"
+    first, second, back = run(
+        source,
+        TURNED,
+        [[address, 0, None], [address, 1, None], ["#q=flops&model=gpt2&s-S=7&o-attention=causal", 1, None]],
+    )
+    assert first == ["params", "model=gpt2&o-tied=true&s-L=5&s-V=50257&s-P=1024&s-E=24&s-A=4*3", first[2], ""]
+    assert first[2] == f"{12 * 5 * 24**2 + 13 * 5 * 24 + (50257 + 1024 + 2) * 24}/1"
+    # one sequence of 1,024 tokens: 24BSLE^2 of the matrices, 4BS^2LE of attention, 2BSVE of the head
+    flops = 24 * 1024 * 5 * 24**2 + 4 * 1024**2 * 5 * 24 + 2 * 1024 * 50257 * 24
+    assert second[0] == "params"
+    assert second[1].startswith("q=flops&model=gpt2&")
+    assert second[1].endswith("s-B=1&s-S=1024&s-L=5&s-V=50257&s-P=1024&s-E=24&s-A=4*3")
+    assert second[2] == f"{flops}/1"
+    assert back[0] == "flops"
+    assert "o-attention=causal" in back[1]
+    assert "s-S=7&" in back[1]
+
+
+@needs_node
+def test_largest_size_that_fits_a_memory() -> None:
+    source = page([resolve("llama-2-7b")[0]], ["kv-cache"], "1").decode()
+    # 2 tensors of bf16 with 32 layers of 32 heads of 128 features: 2*2*32*32*128 = 524,288 bytes per token
+    told = [
+        ["", 0, ["S", 10**9]],
+        ["#s-B=3", 0, ["S", 3 * 524288]],
+        ["", 0, ["S", 524287]],
+        ["", 0, ["A", 4096 * 524288]],
+    ]
+    found = [fits for *_, fits in run(source, TURNED, told)]
+    assert found == [
+        "S = 1,907 needs 999,817,216 bytes, which fits 1,000,000,000; S = 1,908 needs 1,000,341,504 bytes.",
+        "S = 1 needs 1,572,864 bytes, which fits 1,572,864; S = 2 needs 3,145,728 bytes.",
+        "Nothing fits: S = 1 needs 524,288 bytes, more than 524,287.",
+        found[3],
+    ]
+
+
 def test_terms_parts_and_boxes_know_their_rows() -> None:
     model = variants("gpt2").model
     found = figure_facts(model, model.params)
@@ -572,7 +628,7 @@ def test_page_of_two_models() -> None:
     source = page(models, ["params"], "1").decode()
     assert len(source.encode()) < MOST
     told = json.loads(scripts(source)["sheet"])
-    assert [each["name"] for each in told["models"]] == ["gpt2", "llama-2-7b"]
+    assert [each["name"] for each in told["tabs"][0]["models"]] == ["gpt2", "llama-2-7b"]
     text = _visible(Page(source).root)
     assert "124,439,808" in text
     assert "6,738,415,616" in text  # Llama 2's own count, as in its checkpoint
@@ -583,13 +639,14 @@ def test_page_of_two_models() -> None:
 def test_page_is_reproducible() -> None:
     model = resolve("mistral-7b-v0.1", {}, (), ["kv-cache"])[0]
     assert page([model], ["kv-cache"], "1") == page([model], ["kv-cache"], "1")
-    once, again = (sheet([Variants(model, "kv-cache", {}).facts()], Sheet()) for _ in range(2))
+    once, again = (sheet([[Variants(model, "kv-cache", {}).facts()]], Sheet()) for _ in range(2))
     assert once == again
 
 
 REFUSED = {
     ("gpt2", "-o", "x.pdf", "--live"): "--live writes .html, but x.pdf is .pdf",
-    ("gpt2", "-o", "x.html", "--live", "-q", "params", "-q", "flops"): "a live page shows one quantity",
+    ("gpt2", "-o", "x.html", "--live", "-q", "params", "-q", "latency"): "latency is a lower bound; omit --live",
+    ("vit", "-o", "x.html", "--live", "-q", "params", "-q", "kv-cache"): "kv-cache",
     ("gpt2", "-o", "x.tex", "--live", "--macros"): "remove one of the two",
     ("gpt2", "-o", "x.tex", "--live", "--fragment"): "remove one of the two",
     ("gpt2", "llama", "-o", "x.html"): "x.html is one document, but 2 TARGETs are given",
@@ -615,4 +672,6 @@ def test_command_writes_a_live_page(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli, ["derive", "gpt2", "-o", str(target), "--live"])
     assert result.exit_code == 0, result.output
     told = json.loads(scripts(target.read_text("utf-8"))["sheet"])
-    assert told["models"][0]["start"]["numbers"]["E"] == 768
+    assert [tab["quantity"] for tab in told["tabs"]] == [*TABS]
+    assert told["tabs"][0]["models"][0]["start"]["numbers"]["E"] == 768
+    assert target.stat().st_size < MOST

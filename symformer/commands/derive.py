@@ -115,7 +115,7 @@ def command(
     place = f"each file in {output}" if into else output
     document_output.check_flavour(flavour, extension, place)
     own = _own(template, extension, place) if template else None
-    asked = tuple(dict.fromkeys(quantities)) or ("params",)
+    asked = tuple(dict.fromkeys(quantities)) or (() if live else ("params",))
     usual: Flavour = flavour or "github"
     order = DocumentRequest(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own)
     if into:

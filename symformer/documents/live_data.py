@@ -33,6 +33,9 @@ from .figures.figure import Box, Graph, Plus
 from .figures.figure_builder import FigureBuilder
 from .live_links import Links, rows_of_box, rows_of_parts, rows_of_purposes, rows_of_terms
 
+LISTS = ("asks", "needs", "given", "conditions", "rows", "parts", "purposes", "links")  # of a form, stored once
+TOKENS = 1024  # of the one sequence that a page begins with, if the model has that many positions
+
 
 @dataclass(frozen=True)
 class Shares:
@@ -65,7 +68,7 @@ class Shares:
 
 @dataclass
 class Sheet:
-    """The data of a page, in which each tree, row and condition is stored once and shared by all formulas.
+    """The data of a page, in which each tree, row, condition and list is stored once and shared by all formulas.
 
     An integer in a tree is the index of an earlier tree.
     """
@@ -73,6 +76,8 @@ class Sheet:
     trees: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     conditions: dict[str, int] = field(default_factory=dict)
+    lists: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, dict[str, int]] = field(default_factory=dict)  # of the sizes of each preset
     sizes: set[Symbol] = field(default_factory=set)
     shares: dict[object, Shares] = field(default_factory=dict)  # by formula
 
@@ -158,6 +163,17 @@ class Sheet:
         walk(FigureBuilder(found).architecture().graph, ONE)
         return nodes
 
+    def _pooled(self, form: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a form with the index of each of its lists."""
+        return {name: self._listed(each) if name in LISTS else each for name, each in form.items()}
+
+    def _listed(self, each: object) -> int:
+        return self.lists.setdefault(_json(each), len(self.lists))
+
+    def _preset(self, preset: PresetSetting) -> dict[str, Any]:
+        self.numbers[preset.name] = {size.name: number for size, number in preset.numbers.items()}
+        return {"name": preset.name, "at": self._listed(preset.at)}
+
     def model(self, variants: VariantsFacts) -> dict[str, Any]:
         """Return a model with the formula for every setting of its switches, ready for JSON."""
         forms: dict[str, int] = {}
@@ -168,7 +184,7 @@ class Sheet:
                 spelt = _json({"refused": formula})
             else:
                 key = key_of(formula)
-                spelt = made.get(key) or made.setdefault(key, _json(self.form(formula)))
+                spelt = made.get(key) or made.setdefault(key, _json(self._pooled(self.form(formula))))
             settings.append(forms.setdefault(spelt, len(forms)))
         return {
             "name": variants.name,
@@ -186,8 +202,8 @@ class Sheet:
             "forms": [json.loads(form) for form in forms],
             "held": variants.held,
             "places": {name: said for name, place in variants.places.items() if (said := _place(place, name))},
-            "presets": [_setting(preset) for preset in variants.presets],
-            "start": _setting(variants.start),
+            "presets": [*map(self._preset, variants.presets)],
+            "start": _start(variants.start),
         }
 
 
@@ -201,22 +217,24 @@ def _linked(parts: Mapping[str, Expr], links: Links) -> list[Sequence[int]]:
     return [links.get(name, ()) for name in _several(parts)]
 
 
-def _setting(preset: PresetSetting) -> dict[str, Any]:
+def _start(preset: PresetSetting) -> dict[str, Any]:
+    """Return the initial state: one sequence, unless a batch, a length or a number of cached tokens is given."""
     numbers = {size.name: number for size, number in preset.numbers.items()}
-    return {"name": preset.name, "at": preset.at, "numbers": numbers}
+    tokens = min(TOKENS, numbers.get("P", TOKENS))
+    return {"name": preset.name, "at": preset.at, "numbers": {"B": 1, "S": tokens, "C": tokens, **numbers}}
 
 
-def sheet(each: Sequence[VariantsFacts], made: Sheet, figure: FigureFacts | None = None) -> dict[str, Any]:
-    """Return the data of a page for some models, ready for JSON.
+def sheet(tabs: Sequence[Sequence[VariantsFacts]], made: Sheet, figure: FigureFacts | None = None) -> dict[str, Any]:
+    """Return the data of a page, ready for JSON.
 
     Parameters
     ----------
-    each
-        The models.
+    tabs
+        The models for each quantity.
     made
         The sheet that stores their formulas.
     figure
-        The figure of the first model, if the page has one.
+        The figure of the first model and the first quantity, if the page has one.
 
     Raises
     ------
@@ -224,15 +242,19 @@ def sheet(each: Sequence[VariantsFacts], made: Sheet, figure: FigureFacts | None
         For a condition that a page cannot check.
 
     """
-    measure = each[0].measure
-    places = {name: place for variants in reversed(each) for name, place in variants.places.items()}
-    told = [made.model(variants) for variants in each]
+    places = {name: place for each in tabs for facts in reversed(each) for name, place in facts.places.items()}
+    told = [
+        {
+            "quantity": each[0].measure.name,
+            "title": each[0].measure.title,
+            "unit": each[0].measure.unit,
+            "letter": each[0].measure.letter.partition("_")[::2],
+            "models": [made.model(variants) for variants in each],
+        }
+        for each in tabs
+    ]
     drawn = made.figure(figure) if figure else []
     return {
-        "quantity": measure.name,
-        "title": measure.title,
-        "unit": measure.unit,
-        "letter": measure.letter.partition("_")[::2],
         "most": str(MAX_INTEGER),
         "sizes": {
             size.name: {
@@ -243,11 +265,13 @@ def sheet(each: Sequence[VariantsFacts], made: Sheet, figure: FigureFacts | None
             }
             for size in _ordered(made.sizes)
         },
-        "models": told,
+        "tabs": told,
         "figure": drawn,
+        "numbers": made.numbers,
         "rows": [json.loads(each) for each in made.rows],
         "trees": [json.loads(each) for each in made.trees],
         "conditions": [json.loads(each) for each in made.conditions],
+        "lists": [json.loads(each) for each in made.lists],
     }
 
 

@@ -19,6 +19,12 @@ _WITHIN = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 SCRIPTS = ("live-entry.js", "live-exact.js", "live-math.js", "live-curves.js", "live-links.js", "live.js")
 
 
+def _without_comments(script: str) -> str:
+    """Return a script without its indentation and the lines that are comments; no string spans several lines."""
+    lines = (line.strip() for line in script.split("\n"))
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
 class Live(HTML):
     """A page with the data for its script: formulas, sizes and conditions."""
 
@@ -51,5 +57,5 @@ class Live(HTML):
         """The script for copying and those of ``SCRIPTS``, in this order."""
         return (
             self.script,
-            *(markup((templates() / name).read_text("utf-8")) for name in SCRIPTS),
+            *(markup(_without_comments((templates() / name).read_text("utf-8"))) for name in SCRIPTS),
         )
