@@ -305,8 +305,7 @@ const exact = (() => {
     });
   }
 
-  // Return a sentence about the largest value of a size for which a number of bytes is not exceeded. It states both
-  // neighbours, which is true whether or not the number grows everywhere in between.
+  // Return a sentence about the largest value of a growing size for which a number of bytes is not exceeded.
   function fitting(sheet, side, size, room) {
     const found = reckon(sheet, side), { form } = found, most = BigInt(sheet.most);
     const unit = lattice(form, sheet, found.given, size);
@@ -314,6 +313,7 @@ const exact = (() => {
       const there = reckon(sheet, { ...side, typed: new Map(side.typed).set(size, `${k * unit}`) });
       return there.number ?? null;
     };
+    if (!growing(form, sheet).includes(size)) return `There is no largest ${size}, because the formula does not grow with it, or only some values are allowed.`;
     const told = (k) => `${size} = ${group(k * unit)} needs ${group(bytes(k)[0])} bytes`;
     const known = [...found.wrong.map(([name]) => name), ...(found.missing ?? [])].filter((name) => name !== size);
     if (form.refused || known.length) return "There is no answer, because the formula has no value at these sizes.";
@@ -324,7 +324,28 @@ const exact = (() => {
     while (high * unit <= most && fit(high)) [low, high] = [high, high * 2n];
     while (high - low > 1n) { const middle = (low + high) / 2n; if (fit(middle)) low = middle; else high = middle; }
     const over = high * unit <= most ? bytes(high) : null;
-    return `${told(low)}, which fits ${group(room)}; ${over ? told(high) : `${size} = ${group(high * unit)} violates a condition on the sizes`}.`;
+    const beyond = high * unit > most ? "larger values are out of range" : `${size} = ${group(high * unit)} violates a condition on the sizes`;
+    return `${told(low)}, which fits ${group(room)}; ${over ? told(high) : beyond}.`;
+  }
+  // Return the sizes with which the number of a form grows, and whose conditions hold up to a largest value.
+  function growing(form, sheet) {
+    const derived = new Map((form.given ?? []).map(([name, tree]) => [name, sheet.trees[tree]]));
+    const depends = (tree, name) => entry.sizes(tree).some((each) => each === name || (derived.has(each) && depends(derived.get(each), name)));
+    const falls = (tree) => Array.isArray(tree) && (tree[0] === "-" || tree.slice(1).some(falls));
+    function grows(tree, name) {
+      if (!depends(tree, name)) return true;
+      if (typeof tree === "string") return tree === name || grows(derived.get(tree), name);
+      const [done, ...of] = tree;
+      if (done === "-" || (done === "*" && of.some(falls)) || (done === "/" && (depends(of[1], name) || falls(of[1])))) return false;
+      return of.every((each) => grows(each, name));
+    }
+    const steady = ({ kind, of }, name) => {
+      const [low, high] = of.map((each) => sheet.trees[each]), here = of.map((each) => depends(sheet.trees[each], name));
+      if (!here.some(Boolean)) return true;
+      return kind === "divides" ? high === name && !here[0] : kind === "at most" && !here[1] && grows(low, name);
+    };
+    const whole = sheet.trees[form.written];
+    return (form.asks ?? []).filter((name) => whole !== undefined && depends(whole, name) && grows(whole, name) && form.conditions.every((each) => steady(sheet.conditions[each], name)));
   }
   // Return the number that a size is a multiple of, by the conditions on it.
   function lattice(form, sheet, given, name) {
@@ -361,5 +382,5 @@ const exact = (() => {
     return found.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   }
 
-  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, tab, turned, form, reckon, begin, write, restore, ladder, shares, curve, fitting };
+  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, tab, turned, form, reckon, begin, write, restore, ladder, shares, curve, growing, fitting };
 })();

@@ -238,7 +238,7 @@
   const grows = document.getElementById("grows"), memory = document.getElementById("memory");
   for (const [each, kind] of [[grows, "change"], [memory, "input"]]) each.addEventListener(kind, () => fits(exact.reckon(sheet, state.sides[0])));
   function fits(found) {
-    const asks = found.form.asks ?? [], place = document.getElementById("fits"), said = document.getElementById("fitting");
+    const asks = found.form.refused ? [] : exact.growing(found.form, sheet), place = document.getElementById("fits"), said = document.getElementById("fitting");
     place.hidden = sheet.unit !== "bytes" || !asks.length;
     if (place.hidden) return;
     const chosen = [grows.value, "S", "C"].find((name) => asks.includes(name)) ?? asks[0];

@@ -426,7 +426,7 @@ const result = told.map(([address, to, memory]) => {
   const { sheet: at, state } = exact.restore(sheet, address);
   const { sheet: there, state: turned } = exact.turned(sheet, state, to);
   const { number } = exact.reckon(there, turned.sides[0]);
-  const fits = memory ? exact.fitting(there, turned.sides[0], ...memory.map((each, n) => (n ? BigInt(each) : each))) : "";
+  const fits = memory ? exact.fitting(there, turned.sides[0], memory[0], BigInt(memory[1])) : "";
   return [at.quantity, exact.write(there, turned), number?.join("/") ?? "", fits];
 });
 """
@@ -447,11 +447,11 @@ def test_tabs_share_sizes_and_switches() -> None:
     )
     assert first == ["params", "model=gpt2&o-tied=true&s-L=5&s-V=50257&s-P=1024&s-E=24&s-A=4*3", first[2], ""]
     assert first[2] == f"{12 * 5 * 24**2 + 13 * 5 * 24 + (50257 + 1024 + 2) * 24}/1"
-    # one sequence of 1,024 tokens: 24BSLE^2 of the matrices, 4BS^2LE of attention, 2BSVE of the head
-    flops = 24 * 1024 * 5 * 24**2 + 4 * 1024**2 * 5 * 24 + 2 * 1024 * 50257 * 24
+    # one sequence of 512 tokens: 24BSLE^2 of the matrices, 4BS^2LE of attention, 2BSVE of the head
+    flops = 24 * 512 * 5 * 24**2 + 4 * 512**2 * 5 * 24 + 2 * 512 * 50257 * 24
     assert second[0] == "params"
     assert second[1].startswith("q=flops&model=gpt2&")
-    assert second[1].endswith("s-B=1&s-S=1024&s-L=5&s-V=50257&s-P=1024&s-E=24&s-A=4*3")
+    assert second[1].endswith("s-B=1&s-S=512&s-L=5&s-V=50257&s-P=1024&s-E=24&s-A=4*3")
     assert second[2] == f"{flops}/1"
     assert back[0] == "flops"
     assert "o-attention=causal" in back[1]
@@ -462,18 +462,17 @@ def test_tabs_share_sizes_and_switches() -> None:
 def test_largest_size_that_fits_a_memory() -> None:
     source = page([resolve("llama-2-7b")[0]], ["kv-cache"], "1").decode()
     # 2 tensors of bf16 with 32 layers of 32 heads of 128 features: 2*2*32*32*128 = 524,288 bytes per token
-    told = [
-        ["", 0, ["S", 10**9]],
-        ["#s-B=3", 0, ["S", 3 * 524288]],
-        ["", 0, ["S", 524287]],
-        ["", 0, ["A", 4096 * 524288]],
-    ]
-    found = [fits for *_, fits in run(source, TURNED, told)]
-    assert found == [
-        "S = 1,907 needs 999,817,216 bytes, which fits 1,000,000,000; S = 1,908 needs 1,000,341,504 bytes.",
-        "S = 1 needs 1,572,864 bytes, which fits 1,572,864; S = 2 needs 3,145,728 bytes.",
-        "Nothing fits: S = 1 needs 524,288 bytes, more than 524,287.",
-        found[3],
+    told = [["", 0, ["C", 10**9]], ["#s-B=3", 0, ["C", 3 * 2048 * 524288]], ["#s-C=9", 0, ["B", 524287]]]
+    told += [["", 0, ["G", 10**9]], ["", 0, ["S", 10**9]], ["#s-B=", 0, ["C", 10**9]]]
+    assert [fits for *_, fits in run(source, TURNED, told)] == [
+        "C = 1,907 needs 999,817,216 bytes, which fits 1,000,000,000; C = 1,908 needs 1,000,341,504 bytes.",
+        "C = 2,048 needs 3,221,225,472 bytes, which fits 3,221,225,472; C = 2,049 needs 3,222,798,336 bytes.",
+        "Nothing fits: B = 1 needs 4,718,592 bytes, more than 524,287.",
+        *[
+            f"There is no largest {size}, because the formula does not grow with it, or only some values are allowed."
+            for size in "GS"  # G divides A; the cache has C tokens, not S
+        ],
+        "There is no answer, because the formula has no value at these sizes.",
     ]
 
 
@@ -645,8 +644,17 @@ def test_page_is_reproducible() -> None:
 
 REFUSED = {
     ("gpt2", "-o", "x.pdf", "--live"): "--live writes .html, but x.pdf is .pdf",
-    ("gpt2", "-o", "x.html", "--live", "-q", "params", "-q", "latency"): "latency is a lower bound; omit --live",
-    ("vit", "-o", "x.html", "--live", "-q", "params", "-q", "kv-cache"): "kv-cache",
+    (
+        "gpt2",
+        "-o",
+        "x.html",
+        "--live",
+        "-q",
+        "params",
+        "-q",
+        "decode-time",
+    ): "decode-time is a lower bound; omit --live",
+    ("vit", "-o", "x.html", "--live", "-q", "params", "-q", "kv-cache"): "this attention is not causal",
     ("gpt2", "-o", "x.tex", "--live", "--macros"): "remove one of the two",
     ("gpt2", "-o", "x.tex", "--live", "--fragment"): "remove one of the two",
     ("gpt2", "llama", "-o", "x.html"): "x.html is one document, but 2 TARGETs are given",

@@ -34,7 +34,7 @@ from .figures.figure_builder import FigureBuilder
 from .live_links import Links, rows_of_box, rows_of_parts, rows_of_purposes, rows_of_terms
 
 LISTS = ("asks", "needs", "given", "conditions", "rows", "parts", "purposes", "links")  # of a form, stored once
-TOKENS = 1024  # of the one sequence that a page begins with, if the model has that many positions
+TOKENS = 512  # new ones, and as many in the cache, with which a page begins if the model has that many positions
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def _linked(parts: Mapping[str, Expr], links: Links) -> list[Sequence[int]]:
 def _start(preset: PresetSetting) -> dict[str, Any]:
     """Return the initial state: one sequence, unless a batch, a length or a number of cached tokens is given."""
     numbers = {size.name: number for size, number in preset.numbers.items()}
-    tokens = min(TOKENS, numbers.get("P", TOKENS))
+    tokens = min(TOKENS, numbers.get("P", 2 * TOKENS) // 2)
     return {"name": preset.name, "at": preset.at, "numbers": {"B": 1, "S": tokens, "C": tokens, **numbers}}
 
 

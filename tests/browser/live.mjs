@@ -40,7 +40,71 @@ async function open(address, options = {}) {
 const value = async (page, side = 0) => (await page.locator("output.value").nth(side).innerText()).split(/\s/)[0];
 const faults = (page) => page.locator(".faults").first().innerText();
 
-const gpt2 = written("gpt2.html", "gpt2");
+// 1,000 random inputs over all tabs: the numbers on the page are Python's, and it has none where Python refuses.
+const EXPECTED = `
+import json, sys
+import symformer as sf
+from symformer.language.errors import SizeError
+from symformer.language.symbols import symbol
+model, found = sf.architecture("gpt2"), []
+for quantity, sizes in json.load(sys.stdin):
+    formula = model.formula(quantity)
+    try:
+        found.append(str(formula.value(**{k: v for k, v in sizes.items() if symbol(k) in formula.accepted_sizes})))
+    except SizeError:
+        found.append("no")
+print(json.dumps(found))
+`;
+async function randomInputs(file, count) {
+  let seed = 7;
+  const random = (most) => { seed = (seed * 48271) % 2147483647; return 1 + (seed % most); };
+  const page = await open(file), tabs = await page.locator("[role=tab]").evaluateAll((all) => all.map(({ id }) => id));
+  assert.equal(tabs.length, 5);
+  const asked = [];
+  for (let n = 0; n < count; n++) {
+    const heads = random(40), positions = random(5000);
+    asked.push([tabs[n % 5].slice(4), { A: heads, E: heads * random(200) + (n % 7 === 3 ? 1 : 0), L: random(100), V: random(99999), P: positions, B: random(64), S: random(positions), C: n % 11 === 5 ? positions + 1 : random(positions) }]);
+  }
+  const right = JSON.parse(execFileSync(PYTHON, ["-c", EXPECTED], { input: JSON.stringify(asked), encoding: "utf8" }));
+  for (const tab of tabs) {
+    const own = asked.map(([quantity], n) => n).filter((n) => `tab-${asked[n][0]}` === tab);
+    const shown = await page.evaluate(async (all) => {
+      const found = [];
+      for (const [quantity, sizes] of all) {
+        const read = new Promise((resolve) => addEventListener("hashchange", resolve, { once: true }));
+        location.hash = `q=${quantity}&model=gpt2&${Object.entries(sizes).map(([name, n]) => `s-${name}=${n}`).join("&")}`;
+        await read;
+        found.push(document.querySelector("output.value").textContent.split(" ")[0].replaceAll(",", ""));
+      }
+      return found;
+    }, own.map((n) => asked[n]));
+    assert.deepEqual(shown, own.map((n) => right[n]), tab);
+  }
+  assert.ok(right.filter((each) => each === "no").length > count / 20, "some inputs are refused");
+  assert.ok(right.filter((each) => each !== "no").length > count / 2);
+  await page.close();
+}
+
+const tabbed = written("tabs.html", "gpt2");
+await randomInputs(tabbed, 1000);
+
+// tabs by keyboard; what fits; the link opens the tab
+const tabs = await open(tabbed);
+await tabs.locator("#tab-params").focus();
+await tabs.keyboard.press("ArrowRight");
+assert.equal(await tabs.getAttribute("#tab-flops", "aria-selected"), "true");
+assert.equal(await value(tabs), grouped(python("gpt2", { B: 1, S: 512 }, "-q", "flops")));
+await tabs.keyboard.press("End");
+assert.equal(await tabs.getAttribute("#tab-inference-memory", "aria-selected"), "true");
+await tabs.selectOption("#grows", "B");
+await tabs.fill("#memory", "2^34");
+assert.match(await tabs.innerText("#fitting"), /^B = [0-9,]+ needs [0-9,]+ bytes, which fits 17,179,869,184; B = [0-9,]+ needs [0-9,]+ bytes\.$/);
+await tabs.waitForTimeout(400);
+const reopened = await open(tabs.url());
+assert.equal(await value(reopened), await value(tabs));
+assert.equal(await reopened.getAttribute("#tab-inference-memory", "aria-selected"), "true");
+
+const gpt2 = written("gpt2.html", "gpt2", "-q", "params");
 const page = await open(gpt2);
 assert.equal(await value(page), grouped(python("gpt2", {})));
 
@@ -159,18 +223,19 @@ assert.equal(await value(hostile), grouped(python("gpt2", {})));
 assert.match(await hostile.innerText("#notes"), /which this page does not support/);
 
 // two models, a window, a ratio, bytes; narrow and dark
-const both = written("two.html", "gpt2", "llama-2-7b"), memory = written("memory.html", "llama-2-7b", "-q", "train-memory");
+const both = written("two.html", "gpt2", "llama-2-7b", "-q", "params"), memory = written("memory.html", "llama-2-7b", "-q", "train-memory");
 const two = await open(both);
 assert.equal(await value(two, 1), grouped(python("llama-2-7b", {})));
 const flops = await open(written("flops.html", "gemma-3-1b", "-q", "flops"), { viewport: { width: 360, height: 700 }, colorScheme: "dark" });
-assert.match(await faults(flops), /set a value for B \(batch size\), S \(sequence length\)/);
+await flops.fill("#side0-B", "");
+assert.match(await faults(flops), /set a value for B \(batch size\)/);
 await flops.check("#side0-attention-1");
 for (const [size, n] of [["B", 3], ["S", 5000]]) await flops.fill(`#side0-${size}`, `${n}`);
 assert.equal(await value(flops), grouped(python("gemma-3-1b", { B: 3, S: 5000 }, "-q", "flops", "--option", "attention=causal")));
 assert.match(await flops.locator(".total").innerText(), /[0-9.]+ [TP]FLOPs/);
 
 // phones and desktops: nothing is wider than the screen, and the total stays in view while a slider moves
-for (const file of [gpt2, both, memory]) {
+for (const file of [tabbed, both, memory]) {
   for (const width of [320, 390, 1280]) {
     for (const colorScheme of ["light", "dark"]) {
       const screen = await open(file, { viewport: { width, height: 844 }, colorScheme });
