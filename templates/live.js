@@ -86,7 +86,10 @@
   function linked(form) {
     const tree = sheet.trees[form.written];
     if (!Array.isArray(tree) || tree[0] !== "+" || form.links.terms.length !== tree.length - 1) return math(tree);
-    return terms(tree).flatMap((term, place) => [el("wbr"), el("span", { role: "button", tabindex: "0", "aria-label": `term ${words(tree[place + 1])}`, "aria-pressed": "false", "data-rows": form.links.terms[place].join(" ") }, term)]);
+    return terms(tree).flatMap((term, place) => {
+      term.setAttribute("aria-hidden", "true");
+      return [el("wbr"), el("span", { role: "button", tabindex: "0", "aria-pressed": "false", "data-rows": form.links.terms[place].join(" ") }, el("span", { class: "unseen" }, `term ${words(tree[place + 1])}`), term)];
+    });
   }
 
   // The total of a side, in the bar that stays in view.

@@ -174,13 +174,13 @@ for (const row of (await page.locator("#points tbody tr").all()).slice(0, 3)) {
 }
 
 // a row of the chart, a term and a box light up together, by pointer and by keyboard; the figure follows the sizes
-const lit = async () => [await page.locator("#drawing rect.lit").evaluateAll((all) => all.map((each) => each.dataset.mark)), await page.locator("span.lit").evaluateAll((all) => all.map((each) => each.getAttribute("aria-label"))), (await page.locator("tr.lit th").allInnerTexts()).map((each) => each.trim())];
+const lit = async () => [await page.locator("#drawing rect.lit").evaluateAll((all) => all.map((each) => each.dataset.mark)), await page.locator("span.lit").evaluateAll((all) => all.map((each) => each.querySelector(".unseen").textContent)), (await page.locator("tr.lit th").allInnerTexts()).map((each) => each.trim())];
 await page.locator("#side0-preset").selectOption("gpt2");
 await page.locator("#chart button", { hasText: "attention" }).focus();
 assert.deepEqual(await lit(), [["box h.attn"], ["term 12 L E^2", "term 13 L E"], ["attention"]]);
 await page.locator("#drawing [data-mark='box wte']").hover();
 assert.deepEqual(await lit(), [["box wte"], ["term V E"], ["embeddings"]]);
-await page.locator("[aria-label='term 2 E']").focus();
+await page.locator("span[data-rows]", { hasText: "term 2 E" }).focus();
 await page.keyboard.press("Enter");
 await page.mouse.move(0, 0);
 assert.deepEqual(await lit(), [["box ln_f"], ["term 2 E"], ["norms"]]);
