@@ -22,8 +22,18 @@ const exact = (() => {
   function open(told) {
     const trees = [];
     for (const each of told.trees) trees.push(Array.isArray(each) ? each.map((part) => (typeof part === "number" ? trees[part] : part)) : each);
-    return { ...told, trees };
+    const whole = { ...told, trees };
+    for (const { models } of told.tabs ?? []) {
+      for (const model of models) {
+        for (const preset of model.presets) [preset.numbers, preset.at] = [told.numbers[preset.name], told.lists[preset.at]];
+        for (const each of model.forms) for (const [name, place] of Object.entries(each)) if (LISTS.includes(name)) each[name] = told.lists[place];
+      }
+    }
+    return told.tabs ? tab(whole, 0) : whole;
   }
+  const LISTS = ["asks", "needs", "given", "conditions", "rows", "parts", "purposes", "links"];
+  // Return the sheet of one quantity.
+  const tab = (sheet, place) => ({ ...sheet, ...sheet.tabs[place], tab: place });
 
   // Return the value of a tree, or null if a size has no value. Throws NOTHING.
   function value(tree, numbers) {
@@ -67,17 +77,52 @@ const exact = (() => {
   }
   const plain = (number) => (number === NOTHING ? number : number[1] === 1n ? `${number[0]}` : `${number[0]}/${number[1]}`);
 
-  // Read a size: digits, optionally grouped by commas, spaces or underscores. Return its number, or an error message.
-  function read(typed, most) {
-    const digits = typed.replace(/[,_\s]/g, "");
-    if (digits === "") return { number: null, wrong: "" };
-    const short = typed.trim().length > 24 ? `${[...typed.trim()].slice(0, 24).join("")}…` : typed.trim();
-    if (!/^[0-9]+$/.test(digits)) return { number: null, wrong: `“${short}” is not an integer` };
-    const number = digits.length > 40 ? null : BigInt(digits);
-    if (number === null || number < 1n || number > most) {
-      return { number: null, wrong: `“${short}” is out of range; a size is an integer from 1 to ${group(most)}` };
+  // Read a size: an integer, or arithmetic with integers and sizes. Return its number, or an error message.
+  function read(typed, most, numbers = new Map()) {
+    const { tree, wrong } = entry.parse(typed), refuse = (why) => ({ number: null, wrong: `“${entry.short(typed)}” ${why}` });
+    if (!tree) return { number: null, wrong };
+    const lacking = entry.sizes(tree).filter((name) => !numbers.has(name));
+    if (lacking.length) return refuse(`needs a value for ${lacking.map(entry.short).join(", ")}`);
+    const found = at(tree, numbers);
+    if (found === NOTHING) return refuse("divides by zero");
+    if (found[1] !== 1n) return refuse(`is ${entry.short(plain(found))}, which is not an integer`);
+    if (found[0] < 1n || found[0] > most) return refuse(`is out of range; a size is an integer from 1 to ${group(most)}`);
+    return { number: found[0], wrong: "" };
+  }
+
+  // Read the fields of a form, which may refer to each other: return the numbers, and the messages as [size, message].
+  function entries(form, sheet, typed) {
+    const most = BigInt(sheet.most), given = new Map(), wrong = new Map(), open = [], asks = form.asks ?? [];
+    const derived = new Map((form.given ?? []).map(([name, tree]) => [name, sheet.trees[tree]]));
+    function settle(name) {
+      if (given.has(name) || wrong.has(name)) return;
+      const text = typed.get(name) ?? "", { tree, wrong: fault } = entry.parse(text);
+      const refuse = (why) => wrong.set(name, `“${entry.short(text)}” ${why}`);
+      if (!tree) { if (fault) wrong.set(name, fault); return; }
+      open.push(name);
+      const numbers = new Map();
+      // Return a reason why a size has no number, and otherwise add its number.
+      function need(size) {
+        if (asks.includes(size)) {
+          if (open.includes(size)) return `refers to itself: ${[...open.slice(open.indexOf(size)), size].join(", ")}`;
+          settle(size);
+          if (given.has(size)) numbers.set(size, given.get(size));
+        } else if (derived.has(size)) {
+          const why = entry.sizes(derived.get(size)).map(need).find(Boolean), n = at(derived.get(size), numbers);
+          if (why) return why;
+          if (Array.isArray(n) && n[1] === 1n) numbers.set(size, n[0]);
+        } else return `contains ${entry.short(size)}, which is not a size of this formula; its sizes are ${[...asks, ...derived.keys()].join(", ")}`;
+        return "";
+      }
+      const why = entry.sizes(tree).map(need).find(Boolean);
+      open.pop();
+      if (why) { refuse(why); return; }
+      const { number, wrong: found } = read(text, most, numbers);
+      if (number === null) wrong.set(name, found);
+      else given.set(name, number);
     }
-    return { number, wrong: "" };
+    asks.forEach(settle);
+    return { given: new Map(asks.filter((name) => given.has(name)).map((name) => [name, given.get(name)])), wrong: asks.filter((name) => wrong.has(name)).map((name) => [name, wrong.get(name)]) };
   }
 
   // Evaluate a formula: return its {number}, or in {said} the reasons why there is none. `numbers` includes derived sizes.
@@ -124,14 +169,17 @@ const exact = (() => {
     const share = times(part, over(whole[1], whole[0]));
     return share[0] > 0n && share[0] * 2000n < share[1] ? "< 0.1%" : `${decimal([share[0] * 100n, share[1]], 1)}%`;
   }
-  function bytes(n) {
+  // Return a number with a prefix: "2.15 GB, 2.00 GiB", "285.21 GFLOPs", "124.44 M"; empty below 1,000 and for a fraction.
+  function prefixed([n, below], unit) {
+    if (below !== 1n || n < 1000n) return "";
     const scaled = (base, units) => {
       let power = 0;
       while (power < units.length - 1 && n >= base ** BigInt(power + 2)) power++;
       return `${decimal(over(n, base ** BigInt(power + 1)), 2)} ${units[power]}`;
     };
-    const named = (middle) => [..."kMGTPE"].map((each) => `${middle ? each.toUpperCase() : each}${middle}B`);
-    return n < 1000n ? "" : `${scaled(1000n, named(""))}, ${scaled(1024n, named("i"))}`;
+    const named = (after, most = "kMGTPE") => [...most].map((each) => `${each}${after}`);
+    if (unit === "bytes") return `${scaled(1000n, named("B"))}, ${scaled(1024n, named("iB").map((each) => each[0].toUpperCase() + each.slice(1)))}`;
+    return scaled(1000n, named(/^(FLOPs|MACs)$/.test(unit) ? unit : "", "kMGTPEZY"));
   }
 
   // Return the form of a model at a setting of its switches; the last switch varies fastest.
@@ -142,12 +190,7 @@ const exact = (() => {
 
   // Evaluate one side; `wrong` lists the invalid inputs as [size, message].
   function reckon(sheet, side) {
-    const found = form(sheet.models[side.model], side.at), given = new Map(), wrong = [];
-    for (const name of found.asks ?? []) {
-      const { number, wrong: fault } = read(side.typed.get(name) ?? "", BigInt(sheet.most));
-      if (number !== null) given.set(name, number);
-      if (fault) wrong.push([name, fault]);
-    }
+    const found = form(sheet.models[side.model], side.at), { given, wrong } = entries(found, sheet, side.typed);
     const answered = answer(found, sheet, given);
     return { form: found, given, wrong, ...answered, number: wrong.length ? undefined : answered.number };
   }
@@ -158,28 +201,52 @@ const exact = (() => {
     return { model: which, preset: name, at: { ...at }, typed: new Map(Object.entries(numbers).map(([size, n]) => [size, group(BigInt(n))])) };
   }
 
+  // Return the state of another tab: the same models and sizes, and the switches that it shares with this one.
+  function turned(sheet, state, place) {
+    const other = tab(sheet, place);
+    const sides = state.sides.map((side) => {
+      const start = begin(other, side.model), { switches } = other.models[side.model];
+      const at = Object.fromEntries(switches.map(({ name, values }) => [name, values.includes(side.at[name]) ? side.at[name] : start.at[name]]));
+      return { ...side, at, typed: new Map([...start.typed, ...side.typed]) };
+    });
+    return { sheet: other, state: { ...state, sides } };
+  }
+
   // Write a state as the fragment of a URL, and restore it. Unknown parts are skipped and reported.
   function write(sheet, state) {
-    const found = [];
+    const found = sheet.tab ? [["q", sheet.quantity]] : [];
     state.sides.forEach((side, number) => {
       const before = number ? "2-" : "";
       const model = sheet.models[side.model];
       found.push([`${before}model`, model.name]);
       for (const { name } of model.switches) found.push([`${before}o-${name}`, side.at[name]]);
       for (const name of form(model, side.at).asks ?? []) {
-        const { number: n } = read(side.typed.get(name) ?? "", BigInt(sheet.most));
-        found.push([`${before}s-${name}`, n === null ? "" : `${n}`]);
+        const text = side.typed.get(name) ?? "", { number: n } = read(text, BigInt(sheet.most)), { tree } = entry.parse(text);
+        const arithmetic = Array.isArray(tree) || (tree && entry.sizes(tree).length);
+        found.push([`${before}s-${name}`, arithmetic ? text.replace(/\s/g, "") : n === null ? "" : `${n}`]);
       }
     });
-    if (state.by) found.push(["by", state.by]);
+    for (const key of ["by", "x", "axes"]) if (state[key]) found.push([key, state[key]]);
     return found.map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
   }
-  const VIEWS = ["parts", "purposes", "rows"], LONGEST = 8000;
-  function restore(sheet, address) {
-    const state = { sides: [begin(sheet, 0)], by: "" }, said = [];
-    if (sheet.models.length > 1) state.sides.push(begin(sheet, 1));
+  // Return the text of a field that a URL contains, or why it is refused.
+  function restored(told, sheet) {
+    const { tree, wrong: fault } = entry.parse(told), sizes = tree ? entry.sizes(tree) : [];
+    const unknown = sizes.find((name) => !Object.hasOwn(sheet.sizes, name));
+    if (fault || !tree) return { fault, text: "" };
+    if (unknown) return { fault: `“${entry.short(told)}” contains ${entry.short(unknown)}, which is not a size` };
+    if (sizes.length) return { text: told.replace(/\s/g, "") };
+    const { number: n, wrong } = read(told, BigInt(sheet.most));
+    return { fault: wrong, text: typeof tree === "string" && n !== null ? group(n) : told };
+  }
+  const VIEWS = ["parts", "purposes", "rows"], AXES = ["linear", "log"], LONGEST = 8000;
+  function restore(whole, address) {
+    let sheet = tab(whole, 0);
+    const state = { sides: [], by: "", x: "", axes: "" }, said = [];
+    const begun = () => { state.sides = [...sheet.models.keys()].map((which) => begin(sheet, which)); };
+    begun();
     const text = address.replace(/^#/, "");
-    if (text.length > LONGEST) return { state, said: ["the settings in the URL are too long and were ignored"] };
+    if (text.length > LONGEST) return { sheet, state, said: ["the settings in the URL are too long and were ignored"] };
     const pairs = [];
     for (const each of text.split("&").filter((pair) => pair.includes("="))) {
       const cut = each.indexOf("=");
@@ -187,6 +254,9 @@ const exact = (() => {
     }
     const short = (text) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
     const wrong = (key, value) => said.push(`the URL contains ${short(key)}=${short(value)}, which this page does not support`);
+    const named = pairs.find(([key]) => key === "q"), asked = named ? sheet.tabs.findIndex(({ quantity }) => quantity === named[1]) : 0;
+    if (asked < 0) wrong(...named);
+    else if (asked) { sheet = tab(whole, asked); begun(); }
     if (pairs.length && !pairs.some(([key]) => key.startsWith("2-"))) state.sides.length = 1;
     for (const number of [0, 1]) {
       const before = number ? "2-" : "";
@@ -199,31 +269,100 @@ const exact = (() => {
       const side = state.sides[number], model = sheet.models[which];
       for (const [key, told] of own) {
         const turned = key.startsWith("o-") && model.switches.find((each) => each.name === key.slice(2));
-        if (key === "model") continue;
+        if (key === "model" || (key === "q" && !number)) continue;
         if (turned && turned.values.includes(told)) side.at[turned.name] = told;
         else if (key.startsWith("s-") && Object.hasOwn(sheet.sizes, key.slice(2))) {
-          const { number: n, wrong: fault } = read(told, BigInt(sheet.most));
+          const { fault, text } = restored(told, sheet);
           if (fault) said.push(`the URL contains ${short(key.slice(2))}: ${fault}`);
-          else side.typed.set(key.slice(2), n === null ? "" : group(n));
+          else side.typed.set(key.slice(2), text);
         } else if (!number && key === "by" && VIEWS.includes(told)) state.by = told;
+        else if (!number && key === "axes" && AXES.includes(told)) state.axes = told;
+        else if (!number && key === "x" && Object.hasOwn(sheet.sizes, told)) state.x = told;
         else wrong(key, told);
       }
     }
-    return { state, said: [...new Set(said)].slice(0, 5) };
+    return { sheet, state, said: [...new Set(said)].slice(0, 5) };
+  }
+
+  // Return the name and the whole amount of each item of a breakdown; the amount is null without a number.
+  function shares({ form, number, numbers }, sheet, by) {
+    return (form[by] ?? []).map((row) => sheet.rows[row]).map(([name, ...trees]) => {
+      const values = trees.map((tree) => (number ? at(sheet.trees[tree], numbers) : null));
+      const known = Array.isArray(values[0]) && Array.isArray(values.at(-1));
+      return [name, !known ? null : "over" in form ? values.at(-1) : values.reduce(times)];
+    });
+  }
+
+  // Return points of the curves of a side against a size, at most `most` of them, each with its total and its items.
+  function curve(sheet, side, by, size, most) {
+    const found = reckon(sheet, side), all = ladder(found.form, sheet, found.given, size), now = found.given.get(size);
+    let stride = 1;
+    while (all.length > stride * most) stride++;
+    const kept = all.filter((n, place) => n === now || place === all.length - 1 || place % stride === 0);
+    return kept.flatMap((n) => {
+      const there = reckon(sheet, { ...side, typed: new Map(side.typed).set(size, `${n}`) });
+      return there.number ? [{ n, now: n === now, total: there.number, items: shares(there, sheet, by) }] : [];
+    });
+  }
+
+  // Return a sentence about the largest value of a growing size for which a number of bytes is not exceeded.
+  function fitting(sheet, side, size, room) {
+    const found = reckon(sheet, side), { form } = found, most = BigInt(sheet.most);
+    const unit = lattice(form, sheet, found.given, size);
+    const bytes = (k) => {
+      const there = reckon(sheet, { ...side, typed: new Map(side.typed).set(size, `${k * unit}`) });
+      return there.number ?? null;
+    };
+    if (!growing(form, sheet).includes(size)) return `There is no largest ${size}, because the formula does not grow with it, or only some values are allowed.`;
+    const told = (k) => `${size} = ${group(k * unit)} needs ${group(bytes(k)[0])} bytes`;
+    const known = [...found.wrong.map(([name]) => name), ...(found.missing ?? [])].filter((name) => name !== size);
+    if (form.refused || known.length) return "There is no answer, because the formula has no value at these sizes.";
+    const fit = (k) => { const n = bytes(k); return n !== null && !less([room, 1n], n); };
+    if (bytes(1n) === null) return `There is no answer, because the formula has no value at ${size} = ${group(unit)} with these sizes.`;
+    if (!fit(1n)) return `Nothing fits: ${told(1n)}, more than ${group(room)}.`;
+    let low = 1n, high = 2n;
+    while (high * unit <= most && fit(high)) [low, high] = [high, high * 2n];
+    while (high - low > 1n) { const middle = (low + high) / 2n; if (fit(middle)) low = middle; else high = middle; }
+    const over = high * unit <= most ? bytes(high) : null;
+    const beyond = high * unit > most ? "larger values are out of range" : `${size} = ${group(high * unit)} violates a condition on the sizes`;
+    return `${told(low)}, which fits ${group(room)}; ${over ? told(high) : beyond}.`;
+  }
+  // Return the sizes with which the number of a form grows, and whose conditions hold up to a largest value.
+  function growing(form, sheet) {
+    const derived = new Map((form.given ?? []).map(([name, tree]) => [name, sheet.trees[tree]]));
+    const depends = (tree, name) => entry.sizes(tree).some((each) => each === name || (derived.has(each) && depends(derived.get(each), name)));
+    const falls = (tree) => Array.isArray(tree) && (tree[0] === "-" || tree.slice(1).some(falls));
+    function grows(tree, name) {
+      if (!depends(tree, name)) return true;
+      if (typeof tree === "string") return tree === name || grows(derived.get(tree), name);
+      const [done, ...of] = tree;
+      if (done === "-" || (done === "*" && of.some(falls)) || (done === "/" && (depends(of[1], name) || falls(of[1])))) return false;
+      return of.every((each) => grows(each, name));
+    }
+    const steady = ({ kind, of }, name) => {
+      const [low, high] = of.map((each) => sheet.trees[each]), here = of.map((each) => depends(sheet.trees[each], name));
+      if (!here.some(Boolean)) return true;
+      return kind === "divides" ? high === name && !here[0] : kind === "at most" && !here[1] && grows(low, name);
+    };
+    const whole = sheet.trees[form.written];
+    return (form.asks ?? []).filter((name) => whole !== undefined && depends(whole, name) && grows(whole, name) && form.conditions.every((each) => steady(sheet.conditions[each], name)));
+  }
+  // Return the number that a size is a multiple of, by the conditions on it.
+  function lattice(form, sheet, given, name) {
+    const units = form.conditions.map((each) => sheet.conditions[each]).flatMap((each) => {
+      if (each.kind !== "divides" || sheet.trees[each.of[1]] !== name) return [];
+      const by = at(sheet.trees[each.of[0]], given);
+      return Array.isArray(by) && by[1] === 1n && by[0] > 0n ? [by[0]] : [];
+    });
+    return units.reduce((a, b) => (a * b) / gcd(a, b), 1n);
   }
 
   // Return the positions of a slider: the values that violate no condition, and the current value.
   function ladder(form, sheet, given, name) {
     const most = BigInt(sheet.most), now = given.get(name);
-    const about = form.conditions.map((each) => sheet.conditions[each]);
     const usual = now ?? 64n, top = usual * 8n < most ? usual * 8n : most;
     const steps = new Set(now ? [now] : []);
-    const units = about.flatMap((each) => {
-      if (each.kind !== "divides" || sheet.trees[each.of[1]] !== name) return [];
-      const by = at(sheet.trees[each.of[0]], given);
-      return Array.isArray(by) && by[1] === 1n && by[0] > 0n ? [by[0]] : [];
-    });
-    const unit = units.reduce((a, b) => (a * b) / gcd(a, b), 1n);
+    const unit = lattice(form, sheet, given, name);
     if (top <= 160n) for (let n = 1n; n <= 160n; n++) steps.add(n);
     else {
       for (let n = 1n; n <= 16n; n++) steps.add(n).add(n * unit);
@@ -243,5 +382,5 @@ const exact = (() => {
     return found.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   }
 
-  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, bytes, form, reckon, begin, write, restore, ladder };
+  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, tab, turned, form, reckon, begin, write, restore, ladder, shares, curve, growing, fitting };
 })();

@@ -1,83 +1,15 @@
 "use strict";
-// The fields, switches and charts of a live page. The arithmetic is in the script before this one.
+// The fields, switches and charts of a live page. The arithmetic and the elements are in the scripts before this one.
 (() => {
-  const sheet = exact.open(JSON.parse(document.getElementById("sheet").textContent));
-  const root = document.getElementById("live"), most = BigInt(sheet.most);
-  const MATH = "http://www.w3.org/1998/Math/MathML", DRAWING = "http://www.w3.org/2000/svg";
-  const made = (space, tag, attributes, inside) => {
-    const node = space ? document.createElementNS(space, tag) : document.createElement(tag);
-    for (const [name, told] of Object.entries(attributes)) {
-      if (typeof told === "boolean") node.toggleAttribute(name, told);
-      else node.setAttribute(name, told);
-    }
-    node.append(...inside.filter((each) => each !== null && each !== ""));
-    return node;
-  };
-  const el = (tag, attributes = {}, ...inside) => made("", tag, attributes, inside);
-  const m = (tag, ...inside) => made(MATH, tag, {}, inside);
+  const whole = exact.open(JSON.parse(document.getElementById("sheet").textContent));
+  const root = document.getElementById("live"), most = BigInt(whole.most);
+  const { DRAWING, made, el, m, sub, shown, math, terms, words, equals } = draw;
+  draw.open(whole.sizes);
+  links.open(whole);
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+  const measured = () => m("math", sub(...sheet.letter));
 
-  // Mathematics. A size is shown as its letter, or as its number if numbers are given.
-  const sign = (spelt, form) => made(MATH, "mo", { ...(form ? { form } : {}), ...(/[()]/.test(spelt) ? { stretchy: "false" } : {}) }, [spelt]);
-  const sub = (base, below) => (below ? m("msub", m("mi", base), m("mtext", below)) : m("mi", base));
-  const binds = (tree) => (typeof tree === "string" ? 4 : { "+": 0, "-": 0, "*": 2, "^": 3 }[tree[0]] ?? 4);
-  function bracketed(inside) {
-    const row = m("mrow", sign("(", "prefix"), ...inside, sign(")", "postfix"));
-    if (row.querySelector("mfrac")) for (const each of [row.firstChild, row.lastChild]) each.removeAttribute("stretchy");
-    return row;
-  }
-  function within(tree, least, numbers) {
-    return binds(tree) < least ? bracketed(shown(tree, numbers)) : m("mrow", ...shown(tree, numbers));
-  }
-  function shown(tree, numbers) {
-    if (typeof tree === "string") {
-      if (/^[0-9]/.test(tree)) return [m("mn", exact.group(BigInt(tree)))];
-      if (numbers?.has(tree)) return [m("mn", exact.group(numbers.get(tree)))];
-      const size = sheet.sizes[tree];
-      return [size ? (size.word ? m("mi", size.base) : sub(size.base, size.below)) : m("mi", tree)];
-    }
-    const [done, ...of] = tree;
-    switch (done) {
-      case "+": return of.flatMap((term, place) => signed(term, !place, numbers));
-      case "-": return signed(tree, true, numbers);
-      case "*": return factors(of, numbers).flatMap((factor, place) => (place ? [sign(dotted(of, numbers) ? "\u22c5" : "\u2062"), factor] : [factor]));
-      case "^": return [m("msup", within(of[0], 4, numbers), m("mn", of[1]))];
-      case "/": return [m("mfrac", m("mrow", ...shown(of[0], numbers)), m("mrow", ...shown(of[1], numbers)))];
-      case "ceil": return [sign("\u2308", "prefix"), ...shown(of[0], numbers), sign("\u2309", "postfix")];
-      case "floor": return [sign("\u230a", "prefix"), ...shown(of[0], numbers), sign("\u230b", "postfix")];
-    }
-    const listed = of.flatMap((each, place) => [...(place ? [sign(",")] : []), ...shown(each, numbers)]);
-    return [m("mi", done), sign("\u2061"), bracketed(listed)];
-  }
-  const dotted = (of, numbers) => Boolean(numbers) || of.some((each) => sheet.sizes[each]?.word);
-  const factors = (of, numbers) => of.map((each) => within(each, 2, numbers));
-  function signed(term, first, numbers) {
-    const down = Array.isArray(term) && term[0] === "-";
-    const before = down ? [sign("\u2212", first ? "prefix" : "infix")] : first ? [] : [sign("+", "infix")];
-    return [...before, within(down ? term[1] : term, down ? 1 : 0, numbers)];
-  }
-  // Split a formula where a line may break: between the terms of a sum, also in brackets at the end of a product.
-  function pieces(tree, numbers) {
-    if (!Array.isArray(tree) || (tree[0] !== "+" && tree[0] !== "*")) return [shown(tree, numbers)];
-    if (tree[0] === "+") {
-      return tree.slice(1).flatMap((term, place) => {
-        const down = term[0] === "-" && Array.isArray(term);
-        const [begun, ...others] = pieces(down ? term[1] : term, numbers);
-        if (down && binds(term[1]) < 1) return [signed(term, !place, numbers)];
-        return [[...(down ? [sign("\u2212", place ? "infix" : "prefix")] : place ? [sign("+", "infix")] : []), ...begun], ...others];
-      });
-    }
-    const last = tree[tree.length - 1];
-    if (!Array.isArray(last) || last[0] !== "+" || last.length < 4) return [shown(tree, numbers)];
-    const [begun, ...others] = pieces(last, numbers), end = others.pop();
-    const dot = sign(numbers ? "\u22c5" : "\u2062");
-    return [[...shown(["*", ...tree.slice(1, -1)], numbers), dot, sign("(", "prefix"), ...begun], ...others, [...end, sign(")", "postfix")]];
-  }
-  const math = (tree, numbers) => pieces(tree, numbers).flatMap((piece, place) => [...(place ? [el("wbr")] : []), m("math", m("mrow", ...piece))]);
-  const measured = m("math", sub(...sheet.letter));
-  const equals = () => m("math", sign("=", "infix"));
-
-  let { state, said } = exact.restore(sheet, location.hash);
+  let { sheet, state, said } = exact.restore(whole, location.hash);
   let step = 0;
   const modelOf = (side) => sheet.models[side.model];
   const formOf = (side) => exact.form(modelOf(side), side.at);
@@ -119,39 +51,56 @@
     const sizes = el("div", { class: "sizes" });
     for (const name of form.asks ?? []) {
       const size = sheet.sizes[name], where = model.places[name];
-      const field = el("input", { type: "text", inputmode: "numeric", autocomplete: "off", spellcheck: "false", id: id(name), "aria-describedby": id(`${name}-wrong`) });
+      const field = el("input", { type: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", id: id(name), "aria-describedby": `${id(`${name}-wrong`)} ${id(`${name}-result`)}` });
       const slider = el("input", { type: "range", min: "0", step: "1", "aria-label": `${name}, ${size.meaning}` });
       const wrong = el("p", { class: "wrong", id: id(`${name}-wrong`), hidden: true });
+      const result = el("p", { class: "result", id: id(`${name}-result`), hidden: true });
       field.value = side.typed.get(name) ?? "";
       const typed = (text) => { side.typed.set(name, text); refresh(); };
       field.addEventListener("input", () => typed(field.value));
       field.addEventListener("change", () => {
         const { number: n } = exact.read(field.value, most);
-        if (n !== null) field.value = exact.group(n);
+        if (n !== null && !Array.isArray(entry.parse(field.value).tree)) field.value = exact.group(n);
       });
       slider.addEventListener("input", () => {
         field.value = exact.group(fields.get(name).steps[Number(slider.value)]);
         typed(field.value);
       });
       const about = el("label", { for: id(name) }, m("math", ...shown(name)), el("span", {}, ` ${size.meaning}`), where ? el("code", {}, where) : "");
-      sizes.append(el("div", { class: "size" }, about, field, slider, wrong));
-      fields.set(name, { field, slider, wrong, steps: [] });
+      sizes.append(el("div", { class: "size" }, about, field, slider, wrong, result));
+      fields.set(name, { field, slider, wrong, result, steps: [] });
     }
     const given = el("div", { class: "follows" });
-    const formula = el("div", { class: "formula", role: "group", "aria-label": "Formula", tabindex: "0" }), number_ = el("output", { class: "value", "aria-live": "polite" });
-    const faults = el("div", { class: "faults", role: "status" });
+    const formula = el("div", { class: "formula", role: "group", "aria-label": "Formula", tabindex: "0" });
     const conditions = el("ul", { class: "conditions" });
-    const node = el("section", { class: "panel", "aria-label": `${legend}${model.title}` }, head, controls, sizes, given, el("div", { class: "answer" }, formula, number_, faults), el("details", {}, el("summary", {}, "Conditions"), conditions));
+    const node = el("section", { class: "panel", "aria-label": `${legend}${model.title}` }, head, controls, sizes, given, el("div", { class: "answer" }, formula), el("details", {}, el("summary", {}, "Conditions"), conditions));
     if (!form.refused) {
       const lines = [form.factored === undefined ? null : form.factored, form.written];
       const trees = JSON.stringify(sheet.trees[lines[0]]) === JSON.stringify(sheet.trees[lines[1]]) ? [lines[1]] : lines;
-      trees.forEach((tree, place) => formula.append(el("p", { ...(place ? { class: "polynomial" } : {}) }, place ? "" : measured.cloneNode(true), " ", equals(), " ", ...math(sheet.trees[tree]))));
+      trees.forEach((tree, place) => formula.append(el("p", { ...(place ? { class: "polynomial" } : {}) }, place ? "" : measured(), " ", equals(), " ", ...(tree === form.written && !number ? linked(form) : math(sheet.trees[tree])))));
     }
-    return { node, choice, fields, given, number: number_, faults, conditions, model };
+    return { node, choice, fields, given, conditions, model, total: total(number) };
+  }
+
+  // The polynomial, with terms that light up the rows and boxes that they come from.
+  function linked(form) {
+    const tree = sheet.trees[form.written];
+    if (!Array.isArray(tree) || tree[0] !== "+" || form.links.terms.length !== tree.length - 1) return math(tree);
+    return terms(tree).flatMap((term, place) => {
+      term.setAttribute("aria-hidden", "true");
+      return [el("wbr"), el("span", { role: "button", tabindex: "0", "aria-pressed": "false", "data-rows": form.links.terms[place].join(" ") }, el("span", { class: "unseen" }, `term ${words(tree[place + 1])}`), term)];
+    });
+  }
+
+  // The total of a side, in the bar that stays in view.
+  function total(number) {
+    const value = el("output", { class: "value", "aria-live": "polite" }), near = el("span", { class: "unit" }), faults = el("div", { class: "faults", role: "status" });
+    const before = state.sides.length > 1 ? el("span", { class: "side" }, `${number ? "Second" : "First"}: ${modelOf(state.sides[number]).title}`) : "";
+    return { node: el("div", { class: "total" }, before, measured(), " ", equals(), " ", value, " ", near, faults), value, near, faults };
   }
 
   function show(place, found) {
-    const side = state.sides[place], { node, choice, fields, given, number, faults, conditions, model } = panels[place];
+    const side = state.sides[place], { choice, fields, given, conditions, model, total: { node, value, near, faults } } = panels[place];
     const { form } = found;
     const fits = (each) => Object.entries(each.at).every(([name, value]) => side.at[name] === value) && (form.asks ?? []).every((name) => !(name in each.numbers) || String(found.given.get(name)) === String(each.numbers[name]));
     const preset = [...model.presets.filter((each) => each.name === side.preset), ...model.presets].find(fits);
@@ -163,6 +112,8 @@
       each.field.setAttribute("aria-invalid", String(Boolean(fault)));
       each.steps = exact.ladder(form, sheet, found.given, name);
       const now = found.given.get(name) ?? null;
+      each.result.hidden = now === null || !Array.isArray(entry.parse(side.typed.get(name) ?? "").tree);
+      each.result.textContent = each.result.hidden ? "" : `= ${exact.group(now)}`;
       each.slider.max = String(Math.max(0, each.steps.length - 1));
       each.slider.value = String(now === null ? 0 : each.steps.indexOf(now));
       each.slider.setAttribute("aria-valuetext", now === null ? "no value" : exact.group(now));
@@ -175,11 +126,10 @@
       const [tree, said] = form.ranks, n = exact.at(sheet.trees[tree], found.numbers);
       given.append(el("p", { class: "ranks" }, "ranks = ", ...math(sheet.trees[tree]), Array.isArray(n) ? ` = ${exact.group(n[0])}` : "", `: ${said} All numbers are per rank.`));
     }
-    number.textContent = found.number ? exact.spelt(found.number) : "no value";
+    value.textContent = found.number ? exact.spelt(found.number) : "no value";
     node.classList.toggle("none", !found.number);
-    const unit = found.number ? ` ${sheet.unit}` : "";
-    if (unit) number.append(el("span", { class: "unit" }, unit));
-    if (found.number && sheet.unit === "bytes") number.append(el("span", { class: "unit" }, ` ${exact.bytes(found.number[0])}`));
+    const short = found.number ? exact.prefixed(found.number, sheet.unit) : "";
+    near.textContent = found.number ? `${sheet.unit}${short && `, ${short}`}` : "";
     const lacking = (found.missing ?? []).filter((name) => !found.wrong.some(([size]) => size === name));
     const told = [...found.wrong.map(([name, fault]) => `${name}: ${fault}`), ...(found.said ?? [])];
     if (lacking.length) told.push(`set a value for ${lacking.map((name) => `${name} (${sheet.sizes[name]?.meaning ?? "a size"})`).join(", ")}`);
@@ -200,10 +150,17 @@
     const drawn = made(DRAWING, "rect", { width: `${wide}%`, height: "100%", class: second ? "second" : "first" }, []);
     return made(DRAWING, "svg", { class: "bar", "aria-hidden": "true" }, [drawn]);
   }
+  // The places of the rows by name: layers of two kinds may have rows of one name.
+  function rowPlaces(form) {
+    const found = new Map();
+    itemsOf(form, "rows").forEach(([name], row) => found.set(name, [...(found.get(name) ?? []), row]));
+    return found;
+  }
+  const viewsOf = (all) => Object.keys(VIEWS).filter((by) => all.some(({ form }) => (form[by] ?? []).length));
+  const viewOf = (all) => (viewsOf(all).includes(state.by) ? state.by : viewsOf(all)[0]);
   function chart(all) {
     const place = document.getElementById("chart"), choice = document.getElementById("views");
-    const offered = Object.keys(VIEWS).filter((by) => all.some(({ form }) => (form[by] ?? []).length));
-    const by = offered.includes(state.by) ? state.by : offered[0];
+    const offered = viewsOf(all), by = viewOf(all);
     if (choice.childElementCount !== offered.length) {
       choice.replaceChildren(...offered.map((each) => {
         const input = el("input", { type: "radio", name: "view", id: `view-${each}`, checked: each === by });
@@ -213,22 +170,22 @@
     }
     for (const each of offered) document.getElementById(`view-${each}`).checked = each === by;
     choice.hidden = offered.length < 2;
-    const told = all.map((found) => new Map(itemsOf(found.form, by).map(([name, trees]) => {
-      const values = trees.map((tree) => (found.number ? exact.at(tree, found.numbers) : null));
-      const whole = Array.isArray(values[0]) && Array.isArray(values.at(-1)) ? ("over" in found.form ? values.at(-1) : values.reduce(exact.times)) : null;
-      return [name, whole];
-    })));
+    const told = all.map((found) => new Map(exact.shares(found, sheet, by)));
     const names = [...new Set(told.flatMap((each) => [...each.keys()]))];
     const known = told.flatMap((each) => [...each.values()]).filter(Boolean);
     const adds = all.every(({ form }) => !("over" in form));
     const largest = known.reduce((a, b) => (exact.less(a, b) ? b : a), [0n, 1n]);
     const two = all.length > 1;
-    const heads = all.flatMap((_, number) => [el("th", { scope: "col", class: "right" }, two ? `${number ? "Second" : "First"}` : sheet.unit), ...(adds ? [el("th", { scope: "col", class: "right" }, "Share")] : [])]);
-    const rows = names.map((name) => el("tr", {}, el("th", { scope: "row" }, name || "the whole"), ...told.flatMap((each, number) => {
+    const heads = all.flatMap((_, number) => [el("th", { scope: "col", class: "right" }, two ? `${number ? "Second" : "First"}` : sheet.unit), ...(adds && !two ? [el("th", { scope: "col", class: "right" }, "Share")] : [])]);
+    // The number of a cell with its share: in a column of its own, or below the number where two models stand side by side.
+    const cells = (number, share) => (adds && !two ? [el("td", { class: "right" }, number), el("td", { class: "right" }, share)] : [el("td", { class: "right" }, number, adds && share ? el("span", { class: "share" }, share) : "")]);
+    const linked = new Map(by === "rows" ? rowPlaces(all[0].form) : [...told[0].keys()].map((name, row) => [name, all[0].form.links?.[by]?.[row] ?? []]));
+    const named = (name) => (linked.get(name)?.length ? el("button", { type: "button", class: "plain", "aria-pressed": "false" }, name || "the whole") : name || "the whole");
+    const rows = names.map((name) => el("tr", linked.get(name)?.length ? { "data-rows": linked.get(name).join(" ") } : {}, el("th", { scope: "row" }, named(name)), ...told.flatMap((each, number) => {
       const value = each.get(name) ?? null, whole = all[number].number;
-      return [el("td", { class: "right" }, value ? exact.spelt(value) : each.has(name) ? "…" : "none"), ...(adds ? [el("td", { class: "right" }, value && whole ? exact.percent(value, whole) : "")] : [])];
+      return cells(value ? exact.spelt(value) : each.has(name) ? "…" : "none", value && whole ? exact.percent(value, whole) : "");
     }), el("td", { class: "bars" }, ...told.map((each, number) => bar(each.get(name) && largest[0] > 0n ? exact.times(each.get(name), exact.over(largest[1], largest[0])) : null, number)))));
-    const totals = adds ? [el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Total"), ...all.flatMap(({ number }) => [el("td", { class: "right" }, number ? exact.spelt(number) : "no value"), el("td", { class: "right" }, number ? "100.0%" : "")]), el("td", {})))] : [];
+    const totals = adds ? [el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Total"), ...all.flatMap(({ number }) => cells(number ? exact.spelt(number) : "no value", number ? "100.0%" : "")), el("td", {})))] : [];
     const key = two ? " The upper, filled bar is the first model; the lower, hatched bar is the second." : "";
     place.replaceChildren(el("table", {}, el("caption", {}, `${sheet.title[0].toUpperCase()}${sheet.title.slice(1)}, ${VIEWS[by]}.${key}`), el("thead", {}, el("tr", {}, el("th", { scope: "col" }, by === "rows" ? "Row" : by === "parts" ? "Part" : "Purpose"), ...heads, el("th", { scope: "col" }, el("span", { class: "unseen" }, "Bars")))), el("tbody", {}, ...rows), ...totals));
   }
@@ -247,7 +204,7 @@
   // The derivation of the first side's number, one row at a time, with the running sum.
   function steps(found) {
     const place = document.getElementById("steps"), items = found.form.over === undefined ? itemsOf(found.form, "rows") : [];
-    place.hidden = !items.length || !found.number;
+    place.hidden = document.querySelector("nav .steps").hidden = !items.length || !found.number;
     if (place.hidden) return;
     step = Math.max(0, Math.min(step, items.length));
     const done = items.map(([, [copies, each]]) => exact.times(exact.at(copies, found.numbers), exact.at(each, found.numbers)));
@@ -258,12 +215,41 @@
     document.getElementById("which").textContent = step < items.length ? `Row ${step + 1} of ${items.length}` : `The sum of ${count(items.length, "row")}`;
     if (step === items.length) {
       const whole = line(items.length), same = exact.spelt(whole) === exact.spelt(found.number);
-      said.replaceChildren(el("p", {}, `The total is ${exact.spelt(whole)} ${sheet.unit}, which ${same ? "equals the formula" : "does NOT equal the formula"}:`), el("p", {}, measured.cloneNode(true), " ", equals(), " ", ...math(sheet.trees[found.form.written])), el("p", {}, equals(), " ", ...math(sheet.trees[found.form.written], found.numbers)), el("p", {}, equals(), ` ${exact.spelt(found.number)}`));
+      said.replaceChildren(el("p", {}, `The total is ${exact.spelt(whole)} ${sheet.unit}, which ${same ? "equals the formula" : "does NOT equal the formula"}:`), el("p", {}, measured(), " ", equals(), " ", ...math(sheet.trees[found.form.written])), el("p", {}, equals(), " ", ...math(sheet.trees[found.form.written], found.numbers)), el("p", {}, equals(), ` ${exact.spelt(found.number)}`));
       return;
     }
     const [name, [copies, each]] = items[step];
     const product = copies === "1" ? each : each === "1" ? copies : ["*", copies, each];
     said.replaceChildren(el("p", {}, el("code", {}, name || "the whole"), copies === "1" ? "" : el("span", {}, ", ", ...math(copies), " copies of ", ...math(each))), el("p", {}, ...math(product), " ", equals(), " ", ...math(product, found.numbers), ` = ${exact.spelt(done[step])} ${sheet.unit}`), el("p", { class: "why" }, `Sum so far: ${exact.spelt(line(step + 1))} of ${exact.spelt(found.number)}, ${exact.percent(line(step + 1), found.number)}.`));
+  }
+
+  // The curves of the first side. They are drawn after everything else, so that a slider stays smooth.
+  const against = document.getElementById("against");
+  against.addEventListener("change", () => { state.x = against.value; refresh(); });
+  for (const each of document.querySelectorAll("[name=axes]")) each.addEventListener("change", () => { state.axes = each.value; refresh(); });
+  let drawing = 0;
+  function plot(all) {
+    const asks = all[0].form.asks ?? [], x = [state.x, "S", "C", "E"].find((name) => asks.includes(name)) ?? asks[0];
+    if ([...against.options].map(({ value }) => value).join() !== asks.join()) against.replaceChildren(...asks.map((name) => el("option", { value: name }, `${name}, ${sheet.sizes[name].meaning}`)));
+    against.value = x ?? "";
+    for (const each of document.querySelectorAll("[name=axes]")) each.checked = each.value === (state.axes || "linear");
+    cancelAnimationFrame(drawing);
+    drawing = requestAnimationFrame(() => curves.show(sheet, state.sides[0], { by: viewOf(all), x, log: state.axes === "log", model: modelOf(state.sides[0]).title }));
+  }
+
+  // What fits a memory: the largest value of one size, for a number of bytes.
+  const grows = document.getElementById("grows"), memory = document.getElementById("memory");
+  for (const [each, kind] of [[grows, "change"], [memory, "input"]]) each.addEventListener(kind, () => fits(exact.reckon(sheet, state.sides[0])));
+  function fits(found) {
+    const asks = found.form.refused ? [] : exact.growing(found.form, sheet), place = document.getElementById("fits"), said = document.getElementById("fitting");
+    place.hidden = sheet.unit !== "bytes" || !asks.length;
+    if (place.hidden) return;
+    const chosen = [grows.value, "S", "C"].find((name) => asks.includes(name)) ?? asks[0];
+    if ([...grows.options].map(({ value }) => value).join() !== asks.join()) grows.replaceChildren(...asks.map((name) => el("option", { value: name }, `${name}, ${sheet.sizes[name].meaning}`)));
+    grows.value = chosen;
+    const { number: room, wrong } = exact.read(memory.value, 10n ** 18n);
+    memory.setAttribute("aria-invalid", String(room === null));
+    said.textContent = room === null ? wrong || "Enter a number of bytes, such as 80*10^9 or 24*2^30." : exact.fitting(sheet, state.sides[0], chosen, room);
   }
 
   // Update the URL, but not on every keystroke.
@@ -281,11 +267,38 @@
     difference(all);
     chart(all);
     steps(all[0]);
+    plot(all);
+    links.update(sheet, all[0]);
+    fits(all[0]);
     if (!quietly) remember();
+  }
+  // One tab for each quantity; the arrow keys move between them.
+  function tabs() {
+    const place = document.getElementById("tabs"), all = whole.tabs;
+    place.hidden = all.length < 2;
+    if (place.hidden) return;
+    const turn = (to) => {
+      ({ sheet, state } = exact.turned(whole, state, to));
+      step = 0;
+      rebuild(`tab-${all[to].quantity}`);
+    };
+    place.replaceChildren(...all.map(({ quantity, title }, own) => {
+      const here = own === sheet.tab;
+      const each = el("button", { type: "button", role: "tab", id: `tab-${quantity}`, "aria-selected": String(here), "aria-controls": "quantity", tabindex: here ? "0" : "-1" }, title[0].toUpperCase() + title.slice(1));
+      each.addEventListener("click", () => turn(own));
+      each.addEventListener("keydown", ({ key }) => {
+        const to = { ArrowRight: own + 1, ArrowLeft: own - 1, Home: 0, End: all.length - 1 }[key];
+        if (to !== undefined) turn((to + all.length) % all.length);
+      });
+      return each;
+    }));
+    document.getElementById("quantity").setAttribute("aria-labelledby", `tab-${sheet.quantity}`);
   }
   function rebuild(focus, quietly) {
     panels.length = 0;
+    tabs();
     for (const place of state.sides.keys()) panels.push(panel(place));
+    document.getElementById("totals").replaceChildren(...panels.map(({ total: { node } }) => node));
     document.getElementById("sides").replaceChildren(...panels.map(({ node }) => node));
     const held = [...new Set(state.sides.flatMap((side) => modelOf(side).held))];
     const note = document.getElementById("held");
@@ -308,17 +321,36 @@
   document.getElementById("back").addEventListener("click", () => { step--; refresh(true); });
   document.getElementById("on").addEventListener("click", () => { step++; refresh(true); });
   document.getElementById("reset").addEventListener("click", () => {
-    ({ state } = exact.restore(sheet, ""));
+    const place = sheet.tab;
+    ({ sheet, state } = exact.restore(whole, ""));
+    ({ sheet, state } = exact.turned(whole, state, place));
     notes([]);
     rebuild("reset");
   });
+  // Copy the link with the settings; where the clipboard is not available, show the link for copying by hand.
+  document.getElementById("copy").addEventListener("click", async () => {
+    const link = `${location.href.split("#")[0]}#${exact.write(sheet, state)}`;
+    const place = document.getElementById("link"), field = place.querySelector("input"), copied = document.getElementById("copied");
+    field.value = link;
+    try {
+      await navigator.clipboard.writeText(link);
+      place.hidden = true;
+      copied.textContent = location.protocol === "file:" ? "Link copied. It opens this file on this device." : "Link copied.";
+    } catch {
+      place.hidden = false;
+      copied.textContent = "Copy the link below.";
+      field.select();
+    }
+  });
   addEventListener("hashchange", () => {
     if (location.hash === written || !/[=]/.test(location.hash)) return;
-    ({ state, said } = exact.restore(sheet, location.hash));
+    ({ sheet, state, said } = exact.restore(whole, location.hash));
     notes(said);
     rebuild("", true);
   });
+  new ResizeObserver(() => plot(state.sides.map((side) => exact.reckon(sheet, side)))).observe(document.getElementById("plot"));
   root.hidden = false;
+  document.querySelector("nav .live").hidden = false;
   notes(/=/.test(location.hash) ? said : []);
   rebuild("", true);
 })();

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sympy import Expr, Integer, expand
 
 from ..components.base import Component
@@ -12,22 +14,28 @@ RECURRENT = ("state-space mixer", "linear attention", "recurrent block")  # carr
 ROLES = ("embeddings", "attention", *RECURRENT, "MLP", "norms", "head", "other")
 
 
-def role_totals(formula: Formula) -> dict[str, Expr]:
-    """Return the total of each role of a model's parts; the totals sum to the formula."""
-    found: dict[str, Expr] = {}
+def leaves_by_role(formula: Formula) -> Iterator[tuple[str, Expr, Line]]:
+    """Yield the role, the number of copies and the line of every operation."""
 
-    def walk(line: Line, count: Expr, role: str) -> None:
+    def walk(line: Line, count: Expr, role: str) -> Iterator[tuple[str, Expr, Line]]:
         count = count * line.count
         if isinstance(line.part, Component) and line.part.role in ROLES and (line.part.role != "other" or not role):
             role = line.part.role
         if line.entry is not None:
             role = role or "other"
-            amount = expand((count * line.each).xreplace(formula.relations))
-            found[role] = expand(found.get(role, Integer(0)) + amount)
+            yield role, count, line
         for below in line.lines:
-            walk(below, count, role)
+            yield from walk(below, count, role)
 
-    walk(formula.root, Integer(1), "")
+    yield from walk(formula.root, Integer(1), "")
+
+
+def role_totals(formula: Formula) -> dict[str, Expr]:
+    """Return the total of each role of a model's parts; the totals sum to the formula."""
+    found: dict[str, Expr] = {}
+    for role, count, line in leaves_by_role(formula):
+        amount = expand((count * line.each).xreplace(formula.relations))
+        found[role] = expand(found.get(role, Integer(0)) + amount)
     return found
 
 

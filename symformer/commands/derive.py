@@ -125,7 +125,7 @@ def command(
         order = DocumentRequest(__version__, extension, kind, asked, {}, sets, length, engine, usual, own)
         document_output.put(output, order.surveyed(targets, options))
         return
-    asked = tuple(dict.fromkeys(quantities)) or ("params",)
+    asked = tuple(dict.fromkeys(quantities)) or (() if live else ("params",))
     order = DocumentRequest(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own)
     if into:
         made = folder_files(order, targets, output)

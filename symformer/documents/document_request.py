@@ -21,7 +21,7 @@ class DocumentRequest:
     version: str
     extension: str = "pdf"
     kind: Kind = "derivation"
-    quantities: Sequence[str] = ("params",)
+    quantities: Sequence[str] = ("params",)  # empty for the usual ones of a live page
     options: Mapping[str, str] = field(default_factory=dict)
     sets: Sequence[str] = ()
     form: str = "full"
@@ -31,7 +31,9 @@ class DocumentRequest:
 
     def resolved(self, target: str) -> tuple[Model, dict[str, str]]:
         """Return the model for a target and the conventions. Raises SymformerError."""
-        return resolve(target, self.options, self.sets, self.quantities)
+        from .live_page import TABS
+
+        return resolve(target, self.options, self.sets, self.quantities or TABS)
 
     def written(self, models: Sequence[Model], conventions: Mapping[str, str], file: str) -> bytes:
         """Return the contents of the file, for one model or for two on a live page. Raises SymformerError."""
@@ -39,9 +41,10 @@ class DocumentRequest:
         from .derivation_document import laid_out
 
         if self.kind == "live":
-            from .live_page import page
+            from .live_page import page, usual_quantities
 
-            return page(models, self.quantities, self.version, self.form, **conventions)
+            asked = self.quantities or usual_quantities(models, conventions)
+            return page(models, asked, self.version, self.form, **conventions)
         (model,) = models
         if self.kind == "macros":
             from .macros import MacroRequest, spelt

@@ -13,6 +13,7 @@ from ..algebra.role_totals import ROLES, role_totals
 from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
 from ..formulas import ranks
+from ..formulas.breakdown import Row
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula, affects_formula
 from ..formulas.ratio import Ratio
@@ -25,13 +26,49 @@ from ..language.symbols import letter, print_order
 from ..ledger.facts import ONE
 from ..models.provenance import ConfigLocation, size_meaning
 from ..papers import split_at_keys
+from ..views.figure_facts import FigureFacts
 from ..views.model_variants import PresetSetting, VariantsFacts, key_of
 from ..views.purpose_totals import purposes
+from .figures.figure import Box, Graph, Plus
+from .figures.figure_builder import FigureBuilder
+from .live_links import Links, rows_of_box, rows_of_parts, rows_of_purposes, rows_of_terms
+
+LISTS = ("asks", "needs", "given", "conditions", "rows", "parts", "purposes", "links")  # of a form, stored once
+TOKENS = 512  # new ones, and as many in the cache, with which a page begins if the model has that many positions
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A formula as it is shown, its totals by part and by purpose, and the rows of each part, purpose and term."""
+
+    shortest: Data
+    parts: Mapping[str, Expr]
+    purposes: Mapping[str, Expr]
+    rows: Sequence[Row]
+    part_rows: Links
+    purpose_rows: Links
+    term_rows: Sequence[Sequence[int]]
+
+    @classmethod
+    def of(cls, formula: Formula) -> Shares:
+        """Return the shares of a formula; a ratio has only rows."""
+        rows = [row for row in formula.rows if row.each != 0]
+        if not formula.additive:
+            return cls(data(tree(formula.display_expr)), {}, {}, rows, {}, {}, [])
+        return cls(
+            data(factored(formula.display_expr)),
+            _parts(formula),
+            purposes(formula),
+            rows,
+            rows_of_parts(formula, rows),
+            rows_of_purposes(formula, rows),
+            rows_of_terms(formula, rows),
+        )
 
 
 @dataclass
 class Sheet:
-    """The data of a page, in which each tree, row and condition is stored once and shared by all formulas.
+    """The data of a page, in which each tree, row, condition and list is stored once and shared by all formulas.
 
     An integer in a tree is the index of an earlier tree.
     """
@@ -39,8 +76,10 @@ class Sheet:
     trees: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     conditions: dict[str, int] = field(default_factory=dict)
+    lists: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, dict[str, int]] = field(default_factory=dict)  # of the sizes of each preset
     sizes: set[Symbol] = field(default_factory=set)
-    shares: dict[object, tuple[Data, dict[str, Expr], dict[str, Expr]]] = field(default_factory=dict)  # by formula
+    shares: dict[object, Shares] = field(default_factory=dict)  # by formula
 
     def tree(self, expr: Expr) -> int:
         """Return the index of an expression in house order."""
@@ -68,11 +107,10 @@ class Sheet:
         known = asked | {target for target, value in given.items() if value.free_symbols <= asked}
         self.sizes |= known
         if (key := key_of(formula)) not in self.shares:
-            shown = factored(formula.display_expr) if formula.additive else tree(formula.display_expr)
-            self.shares[key] = data(shown), _parts(formula), purposes(formula) if formula.additive else {}
-        shortest, parts, uses = self.shares[key]
+            self.shares[key] = Shares.of(formula)
+        shares = self.shares[key]
         return {
-            "factored": self._kept(shortest),
+            "factored": self._kept(shares.shortest),
             "written": self.tree(formula.display_expr),
             "asks": [size.name for size in _ordered(asked - given.keys())],
             "needs": [size.name for size in formula.symbols],
@@ -82,9 +120,14 @@ class Sheet:
                 if given[target].free_symbols <= known
             ],
             "conditions": [self.condition(each) for each in formula.constraints if each.symbols <= known],
-            "rows": [self._row(row.path, row.count, row.each) for row in formula.rows if row.each != 0],
-            "parts": self._shares(parts),
-            "purposes": self._shares(uses),
+            "rows": [self._row(row.path, row.count, row.each) for row in shares.rows],
+            "parts": self._shares(shares.parts),
+            "purposes": self._shares(shares.purposes),
+            "links": {
+                "parts": _linked(shares.parts, shares.part_rows),
+                "purposes": _linked(shares.purposes, shares.purpose_rows),
+                "terms": shares.term_rows,
+            },
             **({"ranks": self._ranks(formula)} if formula.ranks != ONE else {}),
             **({"over": self.tree(formula.denominator.display_expr)} if isinstance(formula, Ratio) else {}),
         }
@@ -96,8 +139,40 @@ class Sheet:
         ]
 
     def _shares(self, parts: Mapping[str, Expr]) -> list[int]:
-        found = {name: expr for name, expr in parts.items() if expr != 0}
-        return [self._row(name, expr) for name, expr in found.items()] if len(found) > 1 else []
+        return [self._row(name, expr) for name, expr in _several(parts).items()]
+
+    def figure(self, found: FigureFacts) -> list[list[Any]]:
+        """Return the boxes and frames of a figure, each with its name, amount and rows, ready for JSON."""
+        form = found.formula
+        rows = [row for row in form.rows if row.each != 0]
+        nodes: list[list[Any]] = []
+
+        def walk(graph: Graph, copies: Expr) -> list[int]:
+            places: set[int] = set()
+            for node in graph.nodes:
+                if isinstance(node, Plus):
+                    continue
+                inside = copies * node.times
+                own = rows_of_box(node, rows) if isinstance(node, Box) else walk(node.graph, inside)
+                count = (node.copies if isinstance(node, Box) else inside).xreplace(form.display_relations)
+                words = " ".join(filter(None, (node.title, node.name)))
+                nodes.append([node.key, words, self._row("", count, node.amount.shown), own])
+                places |= {*own}
+            return sorted(places)
+
+        walk(FigureBuilder(found).architecture().graph, ONE)
+        return nodes
+
+    def _pooled(self, form: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a form with the index of each of its lists."""
+        return {name: self._listed(each) if name in LISTS else each for name, each in form.items()}
+
+    def _listed(self, each: object) -> int:
+        return self.lists.setdefault(_json(each), len(self.lists))
+
+    def _preset(self, preset: PresetSetting) -> dict[str, Any]:
+        self.numbers[preset.name] = {size.name: number for size, number in preset.numbers.items()}
+        return {"name": preset.name, "at": self._listed(preset.at)}
 
     def model(self, variants: VariantsFacts) -> dict[str, Any]:
         """Return a model with the formula for every setting of its switches, ready for JSON."""
@@ -109,7 +184,7 @@ class Sheet:
                 spelt = _json({"refused": formula})
             else:
                 key = key_of(formula)
-                spelt = made.get(key) or made.setdefault(key, _json(self.form(formula)))
+                spelt = made.get(key) or made.setdefault(key, _json(self._pooled(self.form(formula))))
             settings.append(forms.setdefault(spelt, len(forms)))
         return {
             "name": variants.name,
@@ -127,26 +202,59 @@ class Sheet:
             "forms": [json.loads(form) for form in forms],
             "held": variants.held,
             "places": {name: said for name, place in variants.places.items() if (said := _place(place, name))},
-            "presets": [_setting(preset) for preset in variants.presets],
-            "start": _setting(variants.start),
+            "presets": [*map(self._preset, variants.presets)],
+            "start": _start(variants.start),
         }
 
 
-def _setting(preset: PresetSetting) -> dict[str, Any]:
+def _several(parts: Mapping[str, Expr]) -> dict[str, Expr]:
+    """Return the parts that are not 0; empty if there is only one."""
+    found = {name: expr for name, expr in parts.items() if expr != 0}
+    return found if len(found) > 1 else {}
+
+
+def _linked(parts: Mapping[str, Expr], links: Links) -> list[Sequence[int]]:
+    return [links.get(name, ()) for name in _several(parts)]
+
+
+def _start(preset: PresetSetting) -> dict[str, Any]:
+    """Return the initial state: one sequence, unless a batch, a length or a number of cached tokens is given."""
     numbers = {size.name: number for size, number in preset.numbers.items()}
-    return {"name": preset.name, "at": preset.at, "numbers": numbers}
+    tokens = min(TOKENS, numbers.get("P", 2 * TOKENS) // 2)
+    return {"name": preset.name, "at": preset.at, "numbers": {"B": 1, "S": tokens, "C": tokens, **numbers}}
 
 
-def sheet(each: Sequence[VariantsFacts], made: Sheet) -> dict[str, Any]:
-    """Return the data of a page for some models, ready for JSON. Raises DocumentError."""
-    measure = each[0].measure
-    places = {name: place for variants in reversed(each) for name, place in variants.places.items()}
-    told = [made.model(variants) for variants in each]
+def sheet(tabs: Sequence[Sequence[VariantsFacts]], made: Sheet, figure: FigureFacts | None = None) -> dict[str, Any]:
+    """Return the data of a page, ready for JSON.
+
+    Parameters
+    ----------
+    tabs
+        The models for each quantity.
+    made
+        The sheet that stores their formulas.
+    figure
+        The figure of the first model and the first quantity, if the page has one.
+
+    Raises
+    ------
+    DocumentError
+        For a condition that a page cannot check.
+
+    """
+    places = {name: place for each in tabs for facts in reversed(each) for name, place in facts.places.items()}
+    told = [
+        {
+            "quantity": each[0].measure.name,
+            "title": each[0].measure.title,
+            "unit": each[0].measure.unit,
+            "letter": each[0].measure.letter.partition("_")[::2],
+            "models": [made.model(variants) for variants in each],
+        }
+        for each in tabs
+    ]
+    drawn = made.figure(figure) if figure else []
     return {
-        "quantity": measure.name,
-        "title": measure.title,
-        "unit": measure.unit,
-        "letter": measure.letter.partition("_")[::2],
         "most": str(MAX_INTEGER),
         "sizes": {
             size.name: {
@@ -157,10 +265,13 @@ def sheet(each: Sequence[VariantsFacts], made: Sheet) -> dict[str, Any]:
             }
             for size in _ordered(made.sizes)
         },
-        "models": told,
+        "tabs": told,
+        "figure": drawn,
+        "numbers": made.numbers,
         "rows": [json.loads(each) for each in made.rows],
         "trees": [json.loads(each) for each in made.trees],
         "conditions": [json.loads(each) for each in made.conditions],
+        "lists": [json.loads(each) for each in made.lists],
     }
 
 

@@ -1,12 +1,11 @@
-"""The live page of one model, or of two side by side: its document and the data that its script computes with."""
+"""The live page of one model, or of two: a tab for each quantity, a document, and the data of its script."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 
-from ..language.errors import DocumentError
+from ..language.errors import DocumentError, SymformerError, listed
 from ..models.model import Model
 from ..output.blocks import Block, Document, Heading, References
 from ..quantities import quantity as find_quantity
@@ -18,67 +17,92 @@ from .formats.live_html import Live
 from .live_data import Sheet, sheet
 from .references import with_references
 
-MOST = 150_000  # bytes of a page
+MOST = 200_000  # bytes of a page
+TABS = ("params", "flops", "train-memory", "kv-cache", "inference-memory")
 ROOM = tuple(FORMS >> times for times in range(FORMS.bit_length()))  # formulas of one model, from many to one
+ENOUGH = tuple(most for most in ROOM if most >= 4)  # for a page with the full derivation
 
 
 def page(
     models: Sequence[Model], quantities: Sequence[str], version: str, form: str = "full", **conventions: str
 ) -> bytes:
-    """Return a live page of one quantity as HTML.
+    """Return a live page of some quantities, each in a tab, as HTML.
 
-    If the page is too long, it has the short form of the derivation, and then fewer switches.
+    The derivation on the page is that of the first quantity. If the page is too long, it has fewer switches, down to
+    those with ``ENOUGH`` formulas, then the short form of the derivation, and then still fewer switches.
 
     Parameters
     ----------
     models
         One model, or two to compare.
     quantities
-        The name of the quantity.
+        The names of the quantities.
     version
         The version of symformer, for the subtitle.
     form
         "full" or "short".
     conventions
-        Values of the quantity's conventions.
+        Values of conventions; each quantity uses those it has.
 
     Raises
     ------
+    RuleError
+        If a model does not support a quantity.
     DocumentError
-        For more than two models or one quantity, for a lower bound, or if no form is short enough.
+        For more than two models, for a lower bound, or if no form is short enough.
 
     """
-    if len(quantities) != 1:
-        raise DocumentError(f"a live page shows one quantity, but {', '.join(quantities)} are given; keep one")
     if len(models) > 2:
         raise DocumentError(f"a live page shows at most two models, but {len(models)} are given; keep two")
-    (quantity,) = quantities
     if len({model.target for model in models}) < len(models):
         raise DocumentError(
             f"{models[0].target} is given twice; a live page of one model can also compare it with itself"
         )
-    if isinstance(find_quantity(quantity), TimeQuantity):
-        raise DocumentError(f"a live page shows counts and ratios, and {quantity} is a lower bound; omit --live")
-    choices = find_quantity(quantity).choices
-    given = {name: value for name, value in conventions.items() if name in choices}
+    for quantity in quantities:
+        if isinstance(find_quantity(quantity), TimeQuantity):
+            raise DocumentError(f"a live page shows counts and ratios, and {quantity} is a lower bound; omit --live")
+    given = [_choices(quantity, conventions) for quantity in quantities]
     forms = ("full", "short") if form == "full" and len(models) == 1 else ("short",)
-    each = [Variants(model, quantity, given) for model in models]
-    derivations = [derivation_facts(model, quantities, given, full="full" in forms) for model in models]
+    tabs = [[Variants(model, *each) for model in models] for each in zip(quantities, given, strict=True)]
+    for variants in (each for tab in tabs for each in tab):
+        _ = variants.base  # raises for a quantity that the model does not support
+    derivations = [derivation_facts(model, quantities[:1], given[0], full="full" in forms) for model in models]
     shares = Sheet().shares
+    figure = derivations[0].figure if len(models) == 1 else None
     told: dict[int, Mapping[str, object]] = {}
     written: dict[str, Document] = {}
-    for most, length in sorted(product(ROOM, forms), key=lambda pair: -pair[0]):
+    for length, most in ((each, most) for each in forms for most in (ROOM if each == "short" else ENOUGH)):
         if most not in told:
-            told[most] = sheet([replace(variants, most=most).facts() for variants in each], Sheet(shares=shares))
+            facts = [[replace(variants, most=most).facts() for variants in tab] for tab in tabs]
+            told[most] = sheet(facts, Sheet(shares=shares), figure)
         if length not in written:
             written[length] = _document(derivations, version, length)
         made = Live(told[most]).render(written[length], "")
         if len(made) < MOST:
             return made
     raise DocumentError(
-        f"the live page of {quantity} for {' and '.join(model.name for model in models)} has "
-        f"{len(made):,} bytes, which exceeds the limit of {MOST:,}; omit --live"
+        f"the live page of {listed(quantities)} for {' and '.join(model.name for model in models)} has "
+        f"{len(made):,} bytes, which exceeds the limit of {MOST:,}; "
+        + ("choose fewer quantities" if len(quantities) > 1 else "omit --live")
     )
+
+
+def usual_quantities(models: Sequence[Model], conventions: Mapping[str, str]) -> list[str]:
+    """Return the quantities of a page for which none are requested: those of ``TABS`` that all models support."""
+    return [name for name in TABS if all(_has(model, name, conventions) for model in models)]
+
+
+def _has(model: Model, quantity: str, conventions: Mapping[str, str]) -> bool:
+    try:
+        model.formula(quantity, **_choices(quantity, conventions))
+    except SymformerError:
+        return False
+    return True
+
+
+def _choices(quantity: str, conventions: Mapping[str, str]) -> dict[str, str]:
+    choices = find_quantity(quantity).choices
+    return {name: value for name, value in conventions.items() if name in choices}
 
 
 def _document(models: Sequence[DerivationFacts], version: str, form: str) -> Document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -89,16 +90,21 @@ def purposes(formula: Formula) -> dict[str, Expr]:
     {'matrices': '24*B*E**2*L*S + 2*B*E*S*V', 'attention': '4*B*E*L*S**2'}
     """
     found: dict[str, Expr] = {}
-    for count, line in formula.root.leaves():
-        for term in line.terms:
-            what = _purpose(line, term, formula.measure.unit)
-            found[what] = found.get(what, Integer(0)) + count * term.expr
+    for what, count, _, term in terms_by_purpose(formula):
+        found[what] = found.get(what, Integer(0)) + count * term.expr
     if "" in found:
         return {}
     sums = {
         what: formula.collect_totals(expand(each.xreplace(formula.display_relations))) for what, each in found.items()
     }
     return {what: each for what, each in sums.items() if each != 0}
+
+
+def terms_by_purpose(formula: Formula) -> Iterator[tuple[str, Expr, Line, Term]]:
+    """Yield every term with its purpose, its number of copies, and the line of its operation."""
+    for count, line in formula.root.leaves():
+        for term in line.terms:
+            yield _purpose(line, term, formula.measure.unit), count, line, term
 
 
 def _purpose(line: Line, term: Term, unit: str) -> str:

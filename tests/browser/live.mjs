@@ -2,7 +2,8 @@
 // See tests/browser/README.md for how it is run.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
@@ -18,6 +19,13 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+// Findings of axe above minor.
+async function findings(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => axe.run());
+  return violations.filter(({ impact }) => impact !== "minor").map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(" | ")}`);
+}
 const heard = [];
 async function open(address, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
@@ -32,7 +40,71 @@ async function open(address, options = {}) {
 const value = async (page, side = 0) => (await page.locator("output.value").nth(side).innerText()).split(/\s/)[0];
 const faults = (page) => page.locator(".faults").first().innerText();
 
-const gpt2 = written("gpt2.html", "gpt2");
+// 1,000 random inputs over all tabs: the numbers on the page are Python's, and it has none where Python refuses.
+const EXPECTED = `
+import json, sys
+import symformer as sf
+from symformer.language.errors import SizeError
+from symformer.language.symbols import symbol
+model, found = sf.architecture("gpt2"), []
+for quantity, sizes in json.load(sys.stdin):
+    formula = model.formula(quantity)
+    try:
+        found.append(str(formula.value(**{k: v for k, v in sizes.items() if symbol(k) in formula.accepted_sizes})))
+    except SizeError:
+        found.append("no")
+print(json.dumps(found))
+`;
+async function randomInputs(file, count) {
+  let seed = 7;
+  const random = (most) => { seed = (seed * 48271) % 2147483647; return 1 + (seed % most); };
+  const page = await open(file), tabs = await page.locator("[role=tab]").evaluateAll((all) => all.map(({ id }) => id));
+  assert.equal(tabs.length, 5);
+  const asked = [];
+  for (let n = 0; n < count; n++) {
+    const heads = random(40), positions = random(5000);
+    asked.push([tabs[n % 5].slice(4), { A: heads, E: heads * random(200) + (n % 7 === 3 ? 1 : 0), L: random(100), V: random(99999), P: positions, B: random(64), S: random(positions), C: n % 11 === 5 ? positions + 1 : random(positions) }]);
+  }
+  const right = JSON.parse(execFileSync(PYTHON, ["-c", EXPECTED], { input: JSON.stringify(asked), encoding: "utf8" }));
+  for (const tab of tabs) {
+    const own = asked.map(([quantity], n) => n).filter((n) => `tab-${asked[n][0]}` === tab);
+    const shown = await page.evaluate(async (all) => {
+      const found = [];
+      for (const [quantity, sizes] of all) {
+        const read = new Promise((resolve) => addEventListener("hashchange", resolve, { once: true }));
+        location.hash = `q=${quantity}&model=gpt2&${Object.entries(sizes).map(([name, n]) => `s-${name}=${n}`).join("&")}`;
+        await read;
+        found.push(document.querySelector("output.value").textContent.split(" ")[0].replaceAll(",", ""));
+      }
+      return found;
+    }, own.map((n) => asked[n]));
+    assert.deepEqual(shown, own.map((n) => right[n]), tab);
+  }
+  assert.ok(right.filter((each) => each === "no").length > count / 20, "some inputs are refused");
+  assert.ok(right.filter((each) => each !== "no").length > count / 2);
+  await page.close();
+}
+
+const tabbed = written("tabs.html", "gpt2");
+await randomInputs(tabbed, 1000);
+
+// tabs by keyboard; what fits; the link opens the tab
+const tabs = await open(tabbed);
+await tabs.locator("#tab-params").focus();
+await tabs.keyboard.press("ArrowRight");
+assert.equal(await tabs.getAttribute("#tab-flops", "aria-selected"), "true");
+assert.equal(await value(tabs), grouped(python("gpt2", { B: 1, S: 512 }, "-q", "flops")));
+await tabs.keyboard.press("End");
+assert.equal(await tabs.getAttribute("#tab-inference-memory", "aria-selected"), "true");
+await tabs.selectOption("#grows", "B");
+await tabs.fill("#memory", "2^34");
+assert.match(await tabs.innerText("#fitting"), /^B = [0-9,]+ needs [0-9,]+ bytes, which fits 17,179,869,184; B = [0-9,]+ needs [0-9,]+ bytes\.$/);
+await tabs.waitForTimeout(400);
+const reopened = await open(tabs.url());
+assert.equal(await value(reopened), await value(tabs));
+assert.equal(await reopened.getAttribute("#tab-inference-memory", "aria-selected"), "true");
+
+const gpt2 = written("gpt2.html", "gpt2", "-q", "params");
 const page = await open(gpt2);
 assert.equal(await value(page), grouped(python("gpt2", {})));
 
@@ -48,6 +120,18 @@ await page.fill("#side0-E", "999999999999996");
 assert.match(await faults(page), /H would be 3999999999999984/);
 await page.fill("#side0-E", "249999999999996");
 assert.equal((await value(page)).replaceAll(",", ""), `${12n * 12n * 249999999999996n ** 2n + (156n + 50257n + 1024n + 2n) * 249999999999996n}`);
+
+// arithmetic: the field keeps it, its value follows, and a fault is a sentence below the field
+await page.fill("#side0-E", "64*A");
+assert.equal(await value(page), grouped(python("gpt2", { E: 768 })));
+assert.equal(await page.innerText("#side0-E-result"), "= 768");
+await page.fill("#side0-A", "2^4");
+assert.equal(await value(page), grouped(python("gpt2", { E: 1024, A: 16 })));
+await page.fill("#side0-E", "64*");
+assert.match(await page.innerText("#side0-E-wrong"), /has no number or size at its end/);
+assert.equal(await page.getAttribute("#side0-E", "aria-invalid"), "true");
+assert.equal(await value(page), "no");
+await page.fill("#side0-A", "12");
 
 // a switch, a preset, another of the same
 await page.check("#side0-tied-1");
@@ -76,10 +160,57 @@ await page.locator("#on").focus();
 for (let n = 0; n < 20 && !(await page.locator("#on").isDisabled()); n++) await page.keyboard.press("Enter");
 assert.match(await page.innerText("#step"), /equals the formula/);
 
+// curves: the marked point is the total of the page, and the table has the numbers of the curves
+await page.selectOption("#against", "L");
+await page.check("[name=axes][value=log]");
+await page.waitForTimeout(100);
+assert.ok(await page.locator("#plot circle.all").isVisible());
+await page.locator("#curves summary").click();
+assert.equal(await page.locator("#points tr", { hasText: "current" }).locator("td").last().innerText(), await value(page));
+for (const row of (await page.locator("#points tbody tr").all()).slice(0, 3)) {
+  const layers = Number((await row.locator("th").innerText()).replace(/[^0-9]/g, ""));
+  const width = Number((await page.inputValue("#side0-E")).replaceAll(",", ""));
+  assert.equal(await row.locator("td").last().innerText(), grouped(python("gpt2-xl", { E: width, L: layers }, "--option", "tied=false")));
+}
+
+// a row of the chart, a term and a box light up together, by pointer and by keyboard; the figure follows the sizes
+const lit = async () => [await page.locator("#drawing rect.lit").evaluateAll((all) => all.map((each) => each.dataset.mark)), await page.locator("span.lit").evaluateAll((all) => all.map((each) => each.querySelector(".unseen").textContent)), (await page.locator("tr.lit th").allInnerTexts()).map((each) => each.trim())];
+await page.locator("#side0-preset").selectOption("gpt2");
+await page.locator("#chart button", { hasText: "attention" }).focus();
+assert.deepEqual(await lit(), [["box h.attn"], ["term 12 L E^2", "term 13 L E"], ["attention"]]);
+await page.locator("#drawing [data-mark='box wte']").hover();
+assert.deepEqual(await lit(), [["box wte"], ["term V E"], ["embeddings"]]);
+await page.locator("span[data-rows]", { hasText: "term 2 E" }).focus();
+await page.keyboard.press("Enter");
+await page.mouse.move(0, 0);
+assert.deepEqual(await lit(), [["box ln_f"], ["term 2 E"], ["norms"]]);
+await page.keyboard.press("Escape");
+await page.locator("#side0-E").focus();
+assert.deepEqual(await lit(), [[], [], []]);
+await page.fill("#side0-E", "1536");
+assert.equal(await page.locator("#drawing [data-mark='amount wte']").textContent(), `${grouped(50257 * 1536)} · 18.4%`);
+await page.check("#side0-tied-1");
+assert.equal(await page.locator("#drawing [data-mark='amount wte']").textContent(), "");
+
+// the link to copy holds it all; the contents list reaches every section
+await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+await page.locator("#copy").focus();
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => /^Link copied/.test(document.getElementById("copied").textContent));
+assert.ok(await page.locator("nav a").count() > 10);
+const copied = await page.evaluate(() => navigator.clipboard.readText());
+await page.locator("nav summary").click();
+for (const link of await page.locator("nav a").all()) {
+  if (!(await link.isVisible())) continue;
+  const to = (await link.getAttribute("href")).slice(1);
+  assert.ok(await page.evaluate((id) => document.getElementById(decodeURIComponent(id))?.checkVisibility(), to), `#${to} is on the page`);
+}
+
 // the address holds it all; another page reads it
 await page.waitForTimeout(400);
 const shared = page.url();
-assert.match(shared, /#model=gpt2&o-tied=false&s-L=48/);
+assert.match(shared, /#model=gpt2&o-tied=false&s-L=12/);
+assert.equal(copied, shared);
 const other = await open(shared);
 assert.equal(await value(other), await value(page));
 await other.locator("#compare").click();
@@ -92,14 +223,36 @@ assert.equal(await value(hostile), grouped(python("gpt2", {})));
 assert.match(await hostile.innerText("#notes"), /which this page does not support/);
 
 // two models, a window, a ratio, bytes; narrow and dark
-const two = await open(written("two.html", "gpt2", "llama-2-7b"));
+const both = written("two.html", "gpt2", "llama-2-7b", "-q", "params"), memory = written("memory.html", "llama-2-7b", "-q", "train-memory");
+const two = await open(both);
 assert.equal(await value(two, 1), grouped(python("llama-2-7b", {})));
 const flops = await open(written("flops.html", "gemma-3-1b", "-q", "flops"), { viewport: { width: 360, height: 700 }, colorScheme: "dark" });
-assert.match(await faults(flops), /set a value for B \(batch\), S \(sequence length\)/);
+await flops.fill("#side0-B", "");
+assert.match(await faults(flops), /set a value for B \(batch size\)/);
 await flops.check("#side0-attention-1");
 for (const [size, n] of [["B", 3], ["S", 5000]]) await flops.fill(`#side0-${size}`, `${n}`);
 assert.equal(await value(flops), grouped(python("gemma-3-1b", { B: 3, S: 5000 }, "-q", "flops", "--option", "attention=causal")));
-assert.ok(await flops.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than a phone");
+assert.match(await flops.locator(".total").innerText(), /[0-9.]+ [TP]FLOPs/);
+
+// phones and desktops: nothing is wider than the screen, and the total stays in view while a slider moves
+for (const file of [tabbed, both, memory]) {
+  for (const width of [320, 390, 1280]) {
+    for (const colorScheme of ["light", "dark"]) {
+      const screen = await open(file, { viewport: { width, height: 844 }, colorScheme });
+      assert.deepEqual(await findings(screen), [], `axe on ${file} at ${width} px, ${colorScheme}`);
+      assert.ok(await screen.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${file} at ${width} px`);
+      for (const slider of await screen.locator("input[type=range]").all()) {
+        await slider.scrollIntoViewIfNeeded();
+        await slider.focus();
+        await screen.keyboard.press("ArrowRight");
+        const [total, here] = [await screen.locator(".value").first().boundingBox(), await slider.boundingBox()];
+        assert.ok(total.y >= 0 && total.y + total.height <= 844, `the total is in view at ${width} px`);
+        assert.ok(here.y >= total.y + total.height, "and does not cover the slider");
+      }
+      await screen.close();
+    }
+  }
+}
 const still = await open(gpt2, { javaScriptEnabled: false });
 assert.ok((await still.innerText("main")).includes("124,439,808"));
 assert.ok(!(await still.locator("#live").isVisible()));

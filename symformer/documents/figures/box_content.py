@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Expr
 
@@ -114,6 +114,11 @@ def amount_text(amount: Amount) -> str:
     return said if amount.share is None else f"{said} · {percent(amount.share)}"
 
 
+def marked(words: Words, amount: Amount, key: str) -> Words:
+    """Return words with the mark of the amount of a part, if they state it."""
+    return replace(words, mark=f"amount {key}") if words.line == [amount_text(amount)] else words
+
+
 def box_content(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> BoxContent:
     """Return the look of a box with the given width and minimum height."""
     faded = box.differs is False  # equal in both models
@@ -124,7 +129,10 @@ def box_content(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> Bo
     y = PAD - 1
     for row, height in rows:
         y += height
-        shapes += [words.moved(PAD, y - (LEADING - 6.6) / 2 - (height - LEADING) / 2) for words in row]
+        shapes += [
+            marked(words, box.amount, box.key).moved(PAD, y - (LEADING - 6.6) / 2 - (height - LEADING) / 2)
+            for words in row
+        ]
     if box.experts is not None:
         found, high = choice_shapes(box.experts, inner, ink, ruler)
         shapes += [shape.moved(PAD, y + 1) for shape in found]
@@ -134,10 +142,12 @@ def box_content(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> Bo
     y = max(y + PAD - 2, height - (BAR + 3) * barred)
     if barred:
         shapes.append(Rect(PAD, y, inner, BAR, fill="#FFFFFF", stroke=0.3))
-        shapes.append(Rect(PAD, y, filled, BAR, fill=ink, stroke=0))
+        shapes.append(Rect(PAD, y, filled, BAR, fill=ink, stroke=0, mark=f"bar {box.key}"))
         y += BAR + 3
     edge = FADED if faded else BLACK
-    back = Rect(0, 0, width, y, fill=tint, ink=edge, stroke=HEAVY if box.differs else 0.5, radius=2.2)
+    back = Rect(
+        0, 0, width, y, fill=tint, ink=edge, stroke=HEAVY if box.differs else 0.5, radius=2.2, mark=f"box {box.key}"
+    )
     return BoxContent([back, *shapes], width, y)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 
 from ...output.blocks import Code, Line, Math, Strong
@@ -98,7 +99,8 @@ class FigurePanel:
             baseline = y - (LEADING - 6.6) / 2 - (height - LEADING) / 2
             if place == 0:
                 self.heading.append(Words(0, baseline, label, indent, FORMULA))
-            self.heading += [words.moved(indent, baseline) for words in row]
+            stated = [replace(words, mark="amount ") if words.line == [said] else words for words in row]
+            self.heading += [words.moved(indent, baseline) for words in stated]
         for strip in figure.strips:
             shapes, high = strip_shapes(strip, self.room, ruler)
             self.heading += [shape.moved(0, y + 2) for shape in shapes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...language.notation.text import text
 from ...output.blocks import Code, Line, Math
-from .box_content import FORMULA, HEAVY, TITLE, BoxContent, amount_text, fit_line, shorten, title_lines
+from .box_content import FORMULA, HEAVY, TITLE, BoxContent, amount_text, fit_line, marked, shorten, title_lines
 from .figure import Frame
 from .graph_layout import GraphLayout
 from .layer_strip import KEY, bar
@@ -112,5 +112,6 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxCon
     high = 3.0
     for line, size in beside:
         high += LEADING
-        drawn.append(Words(width, high - 2, line, ruler.width(line, size), size, "right"))
+        words = Words(width, high - 2, line, ruler.width(line, size), size, "right")
+        drawn.append(marked(words, frame.amount, frame.key))
     return BoxContent(drawn, width, max(y, high) + (1 if frame.graph.arrows else EDGE))

@@ -62,6 +62,7 @@ class HTML(Language):
     """A page that is readable with and without scripts, in light and dark mode, on paper and on a phone."""
 
     template = "derivation.html.jinja"
+    marked = False  # whether scripts can find the boxes of figures
     row_break = ""
     page = Screen(figure=(226.0, 466.0), broad=inf, high=inf)  # legible on a phone; a wider figure scrolls
 
@@ -126,7 +127,7 @@ class HTML(Language):
         from ..figures.browser_text_width import ScreenRuler  # not needed by pages without figures
         from .inline_svg import svg_element
 
-        return markup(svg_element(block.draw(self.page, ScreenRuler())))
+        return markup(svg_element(block.draw(self.page, ScreenRuler()), self.marked))
 
     def ranging(self, last: str) -> Markup:
         return markup(f", {mathml(TensorName('n'))} = 1, …, {last}")

@@ -16,23 +16,26 @@ BROAD = 300.0  # figures wider than this many points may scroll on a narrow scre
 ENDS = {"left": "", "right": ' text-anchor="end"', "center": ' text-anchor="middle"'}
 
 
-def svg_element(drawing: Drawing) -> str:
-    """Return the SVG element, without an id or style, with alternative text for screen readers."""
+def svg_element(drawing: Drawing, marked: bool = False) -> str:
+    """Return the SVG element, without an id or style, with alternative text for screen readers.
+
+    If ``marked``, the boxes, bars and amounts have attributes that a script can find.
+    """
     said = escape(printable(drawing.alt or drawing.title))
     head = (
         f'<svg role="img" aria-label="{said}" viewBox="0 0 {n(drawing.width)} {n(drawing.height)}"'
         f' width="{n(drawing.width * ZOOM)}" height="{n(drawing.height * ZOOM)}">'
     )
-    made = "\n".join([head, *map(_shape, drawing.shapes), "</svg>"])
+    made = "\n".join([head, *(_shape(shape, marked) for shape in drawing.shapes), "</svg>"])
     if drawing.width <= BROAD:
         return made
     return f'<div class="broad" tabindex="0" role="group" aria-label="Figure">\n{made}\n</div>'
 
 
-def _shape(shape: Shape) -> str:
+def _shape(shape: Shape, marked: bool) -> str:
     match shape:
         case Rect():
-            return _rect(shape)
+            return _rect(shape, marked)
         case Circle():
             circle = f'<circle cx="{n(shape.x)}" cy="{n(shape.y)}" r="{n(shape.r)}"'
             return f'{circle} fill="#FFFFFF" stroke="currentColor" stroke-width="0.6"/>'
@@ -45,15 +48,19 @@ def _shape(shape: Shape) -> str:
         case Words():
             place = f'x="{n(shape.x)}" y="{n(shape.y)}" font-size="{n(shape.size)}"{ENDS[shape.anchor]}'
             told = "".join(_piece(piece, shape.size) for piece in shape.line)
-            return f'<text {place} fill="{_ink(shape.ink)}">{told}</text>'
+            return f'<text {place} fill="{_ink(shape.ink)}"{_mark(shape, marked)}>{told}</text>'
 
 
-def _rect(shape: Rect) -> str:
+def _mark(shape: Rect | Words, marked: bool) -> str:
+    return f' data-mark="{escape(printable(shape.mark))}"' if marked and shape.mark else ""
+
+
+def _rect(shape: Rect, marked: bool) -> str:
     place = f'x="{n(shape.x)}" y="{n(shape.y)}" width="{n(shape.w)}" height="{n(shape.h)}"'
     corners = f' rx="{n(shape.radius)}"' if shape.radius else ""
     stroke = f' stroke="{_ink(shape.ink)}" stroke-width="{n(shape.stroke)}"' if shape.stroke else ""
     dashes = ' stroke-dasharray="2 1.6"' if shape.dashed and shape.stroke else ""
-    return f'<rect {place}{corners} fill="{shape.fill or "none"}"{stroke}{dashes}/>'
+    return f'<rect {place}{corners} fill="{shape.fill or "none"}"{stroke}{dashes}{_mark(shape, marked)}/>'
 
 
 def _ink(ink: str) -> str:

@@ -9,20 +9,38 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ...output.blocks import Document, Heading
 from .base_language import templates
 from .html import HTML, markup
 
 # Escapes for JSON in a script element, so that it cannot end the element or start a comment.
 _WITHIN = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+# Each script uses those before it.
+SCRIPTS = ("live-entry.js", "live-exact.js", "live-math.js", "live-curves.js", "live-links.js", "live.js")
+
+
+def _without_comments(script: str) -> str:
+    """Return a script without its indentation and the lines that are comments; no string spans several lines."""
+    lines = (line.strip() for line in script.split("\n"))
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 class Live(HTML):
     """A page with the data for its script: formulas, sizes and conditions."""
 
     template = "live.html.jinja"
+    marked = True
 
     def __init__(self, told: Mapping[str, Any]) -> None:
         self.told = told
+
+    def contents(self, document: Document) -> list[tuple[Heading, list[Heading]]]:
+        """Return nothing: the page lists its ``chapters`` itself, after its interactive part."""
+        return []
+
+    def chapters(self, document: Document) -> list[Heading]:
+        """Return the headings that the contents list."""
+        return [block for block in document.blocks if isinstance(block, Heading) and block.level == 1]
 
     @cached_property
     def sheet(self) -> Markup:
@@ -36,8 +54,8 @@ class Live(HTML):
 
     @property
     def scripts(self) -> Sequence[Markup]:
-        """The scripts for copying, exact arithmetic and display, in this order."""
+        """The script for copying and those of ``SCRIPTS``, in this order."""
         return (
             self.script,
-            *(markup((templates() / name).read_text("utf-8")) for name in ("live-exact.js", "live.js")),
+            *(markup(_without_comments((templates() / name).read_text("utf-8"))) for name in SCRIPTS),
         )

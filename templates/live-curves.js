@@ -1,0 +1,94 @@
+"use strict";
+// The curves of a live page: the items of a breakdown and their total against one size, as a drawing and as a table.
+// The numbers are exact until they are placed on the drawing.
+const curves = (() => {
+  const { DRAWING, made, el } = draw;
+  const MOST_CURVES = 7, POINTS = 40, LINES = 10, HEIGHT = 300;
+  const LEFT = 62, RIGHT = 14, TOP = 12, FOOT = 42;
+  const svg = (tag, attributes, ...inside) => made(DRAWING, tag, attributes, inside);
+  const near = ([above, below]) => Number(above) / Number(below);
+
+  // Return positions of an axis from `low` to `high`: round numbers, and powers of ten on a logarithmic axis.
+  function ticks(low, high, log, most) {
+    if (log && high >= low * 10) {
+      const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
+      const step = Math.ceil((last - first + 1) / most);
+      return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, n) => 10 ** (first + n * step));
+    }
+    const rough = (high - low) / most || 1, unit = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((each) => each * unit).find((each) => each >= rough);
+    const first = Math.ceil(low / step - 1e-9);
+    return Array.from({ length: Math.floor(high / step - first + 1e-9) + 1 }, (_, n) => (first + n) * step);
+  }
+  function short(n) {
+    const power = n < 1e4 ? 0 : Math.min(8, Math.floor(Math.log10(n * (1 + 1e-9)) / 3)), shown = n / 1000 ** power;
+    return `${power ? Number(shown.toPrecision(3)) : exact.decimal([BigInt(Math.round(shown * 1000)), 1000n], 3).replace(/\.?0+$/, "")}${power ? ` ${"kMGTPEZY"[power - 1]}` : ""}`;
+  }
+
+  // Return the curves: the largest items at the current value, the sum of the others, and the total.
+  function series(points, adds) {
+    const now = points.find((each) => each.now) ?? points.at(-1);
+    const size = (value) => (value ? near(value) : 0);
+    const names = [...new Set(now.items.map(([name]) => name))];
+    const of = (point, name) => point.items.filter(([each]) => each === name).map(([, value]) => value ?? [0n, 1n]).reduce(exact.plus, [0n, 1n]);
+    const ranked = [...names].sort((a, b) => size(of(now, b)) - size(of(now, a)));
+    const kept = names.length > MOST_CURVES ? ranked.slice(0, MOST_CURVES - 1) : names, others = names.filter((name) => !kept.includes(name));
+    const found = kept.map((name) => ({ name: name || "the whole", values: points.map((point) => of(point, name)) }));
+    if (others.length && adds) found.push({ name: `${others.length} others`, values: points.map((point) => others.map((name) => of(point, name)).reduce(exact.plus)) });
+    return [...(found.length > 1 ? found : []), { name: "Total", total: true, values: points.map(({ total }) => total) }];
+  }
+
+  function drawn(points, lines, { x, log, meaning, unit, said, width }) {
+    const at = points.map(({ n }) => Number(n)), values = lines.flatMap((line) => line.values.map(near)).filter((n) => !log || n > 0);
+    const [low, high] = [at[0], at.at(-1)], top = Math.max(...values), bottom = log ? Math.min(...values) : 0;
+    const place = (n, from, to, start, end) => {
+      const [a, b, c] = log ? [n, from, to].map(Math.log) : [n, from, to];
+      return start + (c === b ? 0.5 : (a - b) / (c - b)) * (end - start);
+    };
+    const across = (n) => place(n, low, high, LEFT, width - RIGHT), up = (n) => place(n, bottom, top, HEIGHT - FOOT, TOP);
+    const point = (n) => n.toFixed(1);
+    const grid = [
+      ...ticks(bottom, top, log, 5).flatMap((n) => [svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: point(up(n)), y2: point(up(n)) }), svg("text", { x: LEFT - 6, y: point(up(n) + 4), "text-anchor": "end" }, short(n))]),
+      ...ticks(low, high, log, Math.max(2, Math.floor(width / 110))).map((n) => svg("text", { x: point(across(n)), y: HEIGHT - FOOT + 16, "text-anchor": "middle" }, short(n))),
+      svg("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: HEIGHT - FOOT, y2: HEIGHT - FOOT }),
+      svg("text", { x: (LEFT + width - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, `${x}, ${meaning}`),
+    ];
+    const now = points.find((each) => each.now);
+    const marks = now ? [svg("line", { class: "now", x1: point(across(Number(now.n))), x2: point(across(Number(now.n))), y1: TOP, y2: HEIGHT - FOOT })] : [];
+    lines.forEach((line, number) => {
+      const shown = line.values.map((value, n) => [at[n], near(value)]).filter(([, y]) => !log || y > 0);
+      marks.push(svg("polyline", { class: line.total ? "curve all" : `curve c${number}`, points: shown.map(([a, b]) => `${point(across(a))},${point(up(b))}`).join(" ") }));
+      const here = now && near(line.values[points.indexOf(now)]);
+      if (here > 0 || (here === 0 && !log)) marks.push(svg("circle", { class: line.total ? "spot all" : `spot c${number}`, cx: point(across(Number(now.n))), cy: point(up(here)), r: 3.5 }));
+    });
+    return svg("svg", { role: "img", "aria-label": said, viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT }, ...grid, ...marks, svg("text", { x: 2, y: HEIGHT - FOOT + 16 }, unit));
+  }
+
+  function legend(lines, now) {
+    return el("ul", { class: "legend" }, ...lines.map((line, number) => {
+      const key = svg("svg", { "aria-hidden": "true", width: 30, height: 10 }, svg("line", { class: line.total ? "curve all" : `curve c${number}`, x1: 1, x2: 29, y1: 5, y2: 5 }));
+      return el("li", {}, key, ` ${line.name}`, now < 0 ? "" : el("span", {}, ` ${exact.spelt(line.values[now])}`));
+    }));
+  }
+
+  // Show the curves of a side against the size `x`.
+  function show(sheet, side, { by, x, log, model }) {
+    const plot = document.getElementById("plot"), table = document.getElementById("points");
+    const form = exact.form(sheet.models[side.model], side.at);
+    const points = x && !form.refused ? exact.curve(sheet, side, by, x, POINTS) : [];
+    table.parentNode.hidden = points.length < 2;
+    if (points.length < 2) {
+      plot.replaceChildren(el("p", { class: "why" }, "There are no curves, because the formula has no value at these sizes or does not depend on this one."));
+      return;
+    }
+    const lines = series(points, !("over" in form)), now = points.findIndex((each) => each.now), meaning = sheet.sizes[x].meaning;
+    const ends = `from ${exact.group(points[0].n)} to ${exact.group(points.at(-1).n)}`;
+    const total = now < 0 ? "" : ` At ${x} = ${exact.group(points[now].n)}, the total is ${exact.spelt(points[now].total)} ${sheet.unit}.`;
+    const said = `${sheet.title} of ${model} against ${x}, ${meaning}, ${ends}.${total} The table below has the numbers.`;
+    plot.replaceChildren(drawn(points, lines, { x, log, meaning, unit: sheet.unit, said, width: Math.max(260, plot.clientWidth) }), legend(lines, now), el("figcaption", {}, `${sheet.title[0].toUpperCase()}${sheet.title.slice(1)} of ${model} against ${x}, ${ends}; the vertical line marks the current value.`));
+    const step = Math.ceil(points.length / LINES), rows = points.map((_, n) => n).filter((n) => n % step === 0 || n === now || n === points.length - 1);
+    table.replaceChildren(el("table", {}, el("caption", {}, `${said.split(".")[0]}, in ${sheet.unit}.`), el("thead", {}, el("tr", {}, ...[x, ...lines.map(({ name }) => name)].map((name) => el("th", { scope: "col", class: "right" }, name)))), el("tbody", {}, ...rows.map((n) => el("tr", {}, el("th", { scope: "row", class: "right" }, exact.group(points[n].n) + (n === now ? " (current)" : "")), ...lines.map(({ values }) => el("td", { class: "right" }, exact.spelt(values[n]))))))));
+  }
+
+  return { show };
+})();
