@@ -138,8 +138,6 @@ import sys
 sys.modules["matplotlib"] = None
 sys.argv = ["symformer", "plot", "gpt2", "--kind", "shares", "-o", "a.svg"]
 from symformer.commands.cli import main
-
-from .samples import sampled
 main()
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

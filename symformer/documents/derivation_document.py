@@ -298,7 +298,7 @@ def _result(
         said: list[Line] = [
             [Math(part.label), " = ", Math.of(part.definition), f" is {part.meaning}"] for part in form.parts
         ]
-        blocks.append(Paragraph(["Here ", *listed(*said), "."]))
+        blocks.append(Paragraph(["Here ", *listed(*said), "."], defines=True))
     if value is not None:
         unit = f"{_unit(formula)}, {basis}" if basis else _unit(formula)
         blocks.append(_stated(f"{value:,}", unit, formula, subject))
