@@ -119,7 +119,7 @@ def test_convention_without_effect_is_not_printed(target: str) -> None:
         ("llama-3-8b", "kv-cache", "latent=expanded", False),
         ("gpt-oss-20b", "kv-cache", "window=reserved", True),
         ("component:mlp", "flops", "attention=causal", False),
-        ("mamba-130m", "kv-cache", "tokens=one", True),  # a state is no token, so the answer is 0
+        ("mamba-130m", "kv-cache", "tokens=one", True),  # a state does not belong to a token, so the answer is 0
     ],
 )
 def test_answers_state_given_conventions_without_effect(

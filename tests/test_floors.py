@@ -95,7 +95,7 @@ def test_siblings_do_not_import_each_other(home: str) -> None:
         | {"inference_memory", "prefill_flops", "train_memory", "read_once", "time_quantity", "traffic"}
         | {"utilization", "blockwise", "stored_format", "weight_formats", "weight_formats.gguf", "cache_formats"}
         | {"cache_engines", "vllm_pages"}
-        | {"optimizers", "kernels.routed_experts", "kernels.scans"},
+        | {"optimizers", "kernels.delta_rules", "kernels.routed_experts", "kernels.scans"},
         "architectures": {
             "base_architecture",
             *(f"bases.{each.stem}" for each in (PACKAGE / "architectures" / "bases").glob("*.py")),

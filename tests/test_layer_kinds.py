@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from symformer import SymformerError, architecture, witness
+from symformer import architecture, witness
 from symformer.architectures import architecture_class, names
 from symformer.architectures.base_architecture import WitnessSpec, usual
 from symformer.architectures.bases.local_global import LocalGlobal, local_global
@@ -141,11 +141,9 @@ class Some(Component):
         return ops.mix_layers("layers", L, kinds, ops.call("table", TokenEmbedding(), tokens), self.order)
 
 
-def test_quantities_that_depend_on_layer_order_are_refused() -> None:
-    with pytest.raises(SymformerError, match="and only some of them save their input"):
-        Some().formula("activations", implementation="megatron")
-    known = Some(order="kind by kind").formula("activations", implementation="megatron")
-    layers = (
-        32 * B * S * E + 2 * B * S**2 * A
-    ) * L_local  # the first kind saves the embedding, and no layer saves the last output
+@pytest.mark.parametrize("order", ["any", "kind by kind"])
+def test_layers_of_which_only_some_save_their_input_count_in_any_order(order: Order) -> None:
+    """Each layer of the first kind saves its own input, whichever layer computes it, and no other tensor outside it."""
+    known = Some(order=order).formula("activations", implementation="megatron")
+    layers = (32 * B * S * E + 2 * B * S**2 * A) * L_local  # no layer saves the last output
     assert known.partial(H="4*E", G="A", E="A*D").equals(layers)

@@ -65,13 +65,14 @@ def test_compare_has_a_row_for_mixers() -> None:
 
 @pytest.mark.parametrize(("target", "roles"), [("mamba2-2.7b", {"state-space mixer"}), ("nemotron-h-8b", set(SUBJECT))])
 def test_a_live_page_has_a_mixer_part(target: str, roles: set[str]) -> None:
-    page = CliRunner().invoke(cli, ["derive", target, "--live", "-o", "-", "--format", "html"]).stdout
+    page = CliRunner().invoke(cli, ["derive", target, "-q", "params", "--live", "-o", "-", "--format", "html"]).stdout
     (data,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
     sheet = json.loads(data)
-    (model,) = sheet["models"]
+    (tab,) = sheet["tabs"]
+    (model,) = tab["models"]
     assert model["forms"]
     for form in model["forms"]:
-        assert {sheet["rows"][row][0] for row in form["parts"]} & set(SUBJECT) == roles
+        assert {sheet["rows"][row][0] for row in sheet["lists"][form["parts"]]} & set(SUBJECT) == roles
 
 
 def test_a_scan_is_not_counted_as_elementwise_work() -> None:

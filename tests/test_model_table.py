@@ -336,7 +336,7 @@ def test_estimated_widths_are_not_below_those_of_computer_modern() -> None:
     assert line_width([Math.of(sf.model("gpt2").params.symbols[0])]) >= 0.681
 
 
-# The pages as their classes set them; the classes themselves are used where they are installed.
+# The page sizes of the classes; the classes themselves are used if they are installed.
 CLASSES = {
     "acl": r"\documentclass[11pt,twocolumn]{article}\setlength\textwidth{16cm}\setlength\columnsep{0.6cm}",
     "neurips": r"\documentclass{article}\setlength\textwidth{5.5in}"

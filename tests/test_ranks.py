@@ -102,10 +102,11 @@ def test_a_live_page_knows_the_ranks_of_each_form() -> None:
     page = run("derive", *ASKED, "--live", "-o", "-", "--format", "html")
     (data,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
     sheet = json.loads(data)
-    (model,) = sheet["models"]
+    (tab,) = sheet["tabs"]
+    (model,) = tab["models"]
     assert model["forms"]
     for form in model["forms"]:
-        number, said = form["ranks"]
+        number, said = sheet["lists"][form["ranks"]]
         assert "N_tp" in json.dumps([sheet["trees"][each] for each in [number, *range(number)]])
         assert said.startswith(f"{STATED}. {MULTIPLY}")
         assert {"N_tp", "N_ep"} <= set(form["asks"])

@@ -20,6 +20,7 @@ from symformer.documents.figures.line_plot import LinePlot, PlotLine
 from symformer.documents.figures.primitives import Drawing, Words
 from symformer.documents.figures.primitives import Path as Polyline
 from symformer.documents.formats import render
+from symformer.documents.formats.page_layout import Page
 from symformer.documents.survey_document import USUAL, survey, with_lengths
 from symformer.documents.survey_plots import curves
 from symformer.language.notation.display_tree import Label, sizes_of, value
@@ -199,7 +200,7 @@ def test_a_plot_keeps_its_text_and_lines_inside() -> None:
     names = [f"a-model-with-a-long-name-{number}" for number in range(7)]
     lines = [PlotLine([name], [(64, 10 * place + 1), (4096, 10**6)]) for place, name in enumerate(names)]
     plot = LinePlot(lines, ["length"], ["bytes"], "B", "title", "alt")
-    drawn: Drawing = plot.drawing(226, 400)
+    drawn: Drawing = plot.drawing(Page(figure=(226, 400)))
     for shape in drawn.shapes:
         if isinstance(shape, Words):
             assert shape.size >= 6

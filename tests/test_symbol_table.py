@@ -13,7 +13,7 @@ import transformers
 
 import symformer as sf
 from symformer.architectures import architecture
-from symformer.documents import module_names
+from symformer.documents import distinct_paths
 from symformer.documents.derivation_document import document
 from symformer.documents.notation import SymbolTable, symbols_of
 from symformer.language.errors import DocumentError, SymformerError
@@ -109,11 +109,11 @@ def test_modules_with_one_last_word_have_different_names(target: str, apart: tup
 def test_names_that_hide_a_difference_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the words that distinguish paths, c_proj would be two matrices of GPT-2."""
 
-    def shortest(self: module_names.ModuleNames, found: Any, taken: Any) -> Any:
+    def shortest(self: distinct_paths.ModuleNames, found: Any, taken: Any) -> Any:
         return ((each, each.keys[0][1]) for each in found)
 
     document(architecture("gpt2"), ["params"], "0")
-    monkeypatch.setattr(module_names.ModuleNames, "_distinct", shortest)
+    monkeypatch.setattr(distinct_paths.ModuleNames, "_distinct", shortest)
     with pytest.raises(DocumentError, match="W_c_proj has two meanings in one document"):
         document(architecture("gpt2"), ["params"], "0")
 

@@ -1,4 +1,4 @@
-"""Costs per token: the FLOPs of a pass over B·S tokens, the bytes of a cache of B·C tokens, and the like."""
+"""Costs per token: the FLOPs of a pass over B·S tokens, and the bytes of a cache of B·C tokens."""
 
 from __future__ import annotations
 

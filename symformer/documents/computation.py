@@ -457,7 +457,7 @@ class _Computing:
         return self.named[id(x)]
 
     def _input(self, x: Tensor) -> TensorName:
-        """Return the name of an input; of two inputs of one kind, that of an encoder or of an image has a subscript."""
+        """Return the name of an input; with a subscript for the second of a kind, of an encoder or an image."""
         earlier = {REUSED_KEYS: "k", REUSED_VALUES: "v"}
         if own := earlier.get(x.name.rpartition(".")[2]):
             return TensorName(own, index=Word("earlier"))

@@ -76,7 +76,7 @@ def words_in(lines: Sequence[Assignment]) -> Iterator[str]:
     own |= {
         each for line in lines for each in nodes(line.shown) if isinstance(each, TensorName) and _of_layers(each, lines)
     }
-    own |= {replace(each, index=_EXPERT) for each in own}  # the weight of each expert is one of those of the router
+    own |= {replace(each, index=_EXPERT) for each in own}  # the weight of each expert is one of the router's
     for line in lines:
         if line.times is not None:
             yield "n"

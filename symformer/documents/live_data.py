@@ -39,7 +39,7 @@ TOKENS = 512  # new ones, and as many in the cache, with which a page begins if 
 
 @dataclass(frozen=True)
 class Shares:
-    """A formula as it is shown, its totals by part and by purpose, and the rows of each part, purpose and term."""
+    """A displayed formula, its totals by part and by purpose, and the rows of each part, purpose and term."""
 
     shortest: Data
     parts: Mapping[str, Expr]

@@ -47,7 +47,7 @@ def rows_of_box(box: Box, rows: Sequence[Row]) -> list[int]:
 
 
 def _is_shared(path: str, own: str) -> bool:
-    """Return True if a path such as layers.*.mlp is that of dense_layers.*.mlp without the kind of layer."""
+    """Return True if a path such as layers.*.mlp equals dense_layers.*.mlp without the kind of layer."""
     layers, _, rest = path.partition(".*")
     kind, _, inside = own.partition(".*")
     return bool(rest) and rest == inside and kind.endswith(f"_{layers.rpartition('.')[2]}")

@@ -28,7 +28,7 @@ def page(
 ) -> bytes:
     """Return a live page of some quantities, each in a tab, as HTML.
 
-    The derivation on the page is that of the first quantity. If the page is too long, it has fewer switches, down to
+    The derivation on the page belongs to the first quantity. If the page is too long, it has fewer switches, down to
     those with ``ENOUGH`` formulas, then the short form of the derivation, and then still fewer switches.
 
     Parameters
@@ -88,7 +88,7 @@ def page(
 
 
 def usual_quantities(models: Sequence[Model], conventions: Mapping[str, str]) -> list[str]:
-    """Return the quantities of a page for which none are requested: those of ``TABS`` that all models support."""
+    """Return the default quantities of a page: all of ``TABS`` that every model supports."""
     return [name for name in TABS if all(_has(model, name, conventions) for model in models)]
 
 

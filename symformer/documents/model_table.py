@@ -439,7 +439,7 @@ def _columns(models: Sequence[Model], columns: Sequence[str] | str) -> tuple[Sym
 
 
 def _mark(model: Model, cell: TableCell) -> str:
-    """Return the mark of a value, with everything that differs from what the name of the model stands for."""
+    """Return the mark of a value, with all differences from the named model."""
     formula = cell.formula
     if formula is None or cell.amount is None or cell.value is None:
         return ""

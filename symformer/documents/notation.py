@@ -139,7 +139,7 @@ def _total(label: Label) -> str:
 
 
 def _used(block: Block) -> Iterator[str]:
-    """Yield the names that a block uses, without those of functions and letters that the legend explains."""
+    """Yield the names that a block uses, without functions and letters that the legend explains."""
     for shown in formulas_in([block]):
         yield from (_name(Size(size)) for size in sizes_of(shown))
         if isinstance(block, Equation):

@@ -41,11 +41,11 @@ from ..views.derivation_facts import PartFacts
 from ..views.formula_facts import is_per_rank
 from ..views.module_names import is_layer_list, usual_name
 from .computation import computation
+from .distinct_paths import ModuleNames
 from .layer_lists import class_path, in_class
 from .layer_order_text import layer_order
 from .ledger_dataflow import scope_of, scopes_of
 from .legend import legend
-from .module_names import ModuleNames
 from .operation_roles import operation_roles
 from .sentences import sentence
 from .traced_run import TracedRun, without_run

@@ -65,7 +65,7 @@ def with_lengths(
 def _at(
     model: Model, quantities: Sequence[str], conventions: Mapping[str, str], free: Sequence[Symbol], length: int
 ) -> Model:
-    """Return a model with those of the free lengths that one of the quantities takes."""
+    """Return a model with the free lengths that one of the quantities takes."""
     taken: set[Symbol] = set()
     for name in quantities:
         known = find_quantity(name).choices
@@ -217,7 +217,7 @@ def _totals(found: ModelTable, places: Mapping[tuple[int, str], str]) -> Table:
             if found.cells[number][at].value is not None and (number, name) in places:
                 cells[first + at] = [*cells[first + at], " ", Ref(places[number, name])]
         rows.append(cells)
-    caption = [*table.caption, " The number after a value is that of its equation."] if places else table.caption
+    caption = [*table.caption, " The number after a value refers to its equation."] if places else table.caption
     return replace(table, rows=rows, caption=caption)
 
 

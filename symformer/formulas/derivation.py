@@ -325,7 +325,7 @@ def _times(count: Expr, shown: Tree) -> Tree:
 def _labels(root: Line, measure: Measure, relations: Relations, commons: Mapping[int, Line]) -> dict[int, Label]:
     """Return a label for each part: its name, or enough of its key to distinguish it from parts with other totals.
 
-    Parts of one sum, and a part and what it contains, have different labels even if their totals are equal.
+    Parts of one sum, and a part and its own parts, have different labels even if their totals are equal.
     """
     common = {id(line) for line in commons.values()}
     every = [
@@ -358,7 +358,7 @@ COMMON, REST = "common", "rest"
 
 
 def _words(line: Line, root: Line, common: bool) -> list[str]:
-    """Return the words of a line's label: its key, and what it counts if that is not the whole module."""
+    """Return the words of a line's label: its key, and the counted part if it is not the whole module."""
     words = line.key.split(".")
     if common:
         return [*words, COMMON]

@@ -1,4 +1,4 @@
-"""The short form of a formula: parts that it repeats have a name, and common factors stand in front of brackets."""
+"""The short form of a formula: parts that it repeats have a name, and common factors precede brackets."""
 
 from __future__ import annotations
 

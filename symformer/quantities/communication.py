@@ -67,7 +67,7 @@ SEPARATE_SUMS = (
 
 
 def adds_shared_experts(entry: Entry) -> bool:
-    """Return whether an operation adds the output of shared experts to that of the routed experts."""
+    """Return whether an operation adds the outputs of the shared and the routed experts."""
     return entry.kind is OperationKind.ADD and entry.path.rpartition(".")[2] == SHARED_SUM
 
 

@@ -156,7 +156,7 @@ def _is_view(entry: Entry | None, label: str, term: Term) -> bool:
     if entry is None or label == REST_OF_VIEW:
         return entry is not None
     place = _OPERANDS.get((entry.kind, label.strip(" ()")))
-    return place is not None and entry.inputs[place].shape == term.factors[:-1]  # those of groups are copied
+    return place is not None and entry.inputs[place].shape == term.factors[:-1]  # keys and values of groups are copied
 
 
 _OPERANDS = {
@@ -223,7 +223,7 @@ def _collections(
 
 
 def _equal_with_views(ours: list[ComparedPart], theirs: Mapping[int, int]) -> bool:
-    """Return True if all parts but the views agree one by one, and the views agree in sum with what is left."""
+    """Return True if all parts but the views agree one by one, and the views agree in sum with the remaining parts."""
     left = {value: Fraction(times) for value, times in theirs.items()}
     for value, times in _tally([part for part in ours if not part.view]).items():
         left[value] = left.get(value, Fraction(0)) - times

@@ -1,4 +1,4 @@
-"""The colours of a drawing on a dark page, the same as those of HTML pages in dark mode."""
+"""The colours of a drawing on a dark page, the same as on HTML pages in dark mode."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Draft:
 
 
 def group_experts(drafts: Sequence[Draft], line: Line) -> list[Draft]:
-    """Return the operations of a part with those of its experts in a frame of their own."""
+    """Return the operations of a part, with its experts in a frame of their own."""
     entries = [entry for draft in drafts for entry in draft.entries]
     matrices = [place for place, draft in enumerate(drafts) if _is_expert(draft)]
     choice = expert_choice(entries)

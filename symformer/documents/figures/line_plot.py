@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import floor, log2, log10
+from typing import TYPE_CHECKING
 
 from ...language.notation.significant import significant
 from ...output.blocks import Line, plain
 from ...output.style import INKS
 from .primitives import BLACK, GREY, Drawing, Path, Point, Shape, Words
 from .text_width import Ruler
+
+if TYPE_CHECKING:
+    from ..formats.page_layout import Page
 
 WIDTH, HEIGHT = 380.0, 200.0  # of the plot with its axes and labels, in points
 SMALL = 7.0
@@ -43,20 +47,20 @@ class LinePlot:
     title: str
     alt: str
 
-    def drawing(self, column: float, most: float, ruler: Ruler | None = None) -> Drawing:
+    def drawing(self, page: Page, ruler: Ruler | None = None) -> Drawing:
         """Return the drawing: the legend above the plot, the grid, and the lines.
 
         Parameters
         ----------
-        column, most
-            The width of a column and the maximum width in points; the plot is as wide as the latter, up to WIDTH.
+        page
+            The layout of the page; the plot is as wide as its figures, up to WIDTH.
         ruler
             Measures the width of lines; by default, with Typst.
 
         """
         ruler = ruler or Ruler()
         while True:
-            made = self._shapes(min(most, WIDTH), ruler)
+            made = self._shapes(min(page.figure[1], WIDTH), ruler)
             if not ruler.settle():
                 return made
 

@@ -27,7 +27,7 @@ class Rect:
     stroke: float = 0.5
     radius: float = 0
     dashed: bool = False
-    mark: str = ""  # what it stands for on a live page, such as "box h.attn"
+    mark: str = ""  # its name on a live page, such as "box h.attn"
     kind: Literal["box"] = "box"
 
     def moved(self, x: float, y: float) -> Rect:
@@ -74,7 +74,7 @@ class Words:
     size: float = 7
     anchor: Literal["left", "right", "center"] = "left"
     ink: str = BLACK
-    mark: str = ""  # what it stands for on a live page, such as "amount h.attn"
+    mark: str = ""  # its name on a live page, such as "amount h.attn"
     kind: Literal["words"] = "words"
 
     @property

@@ -54,7 +54,7 @@ class Live(HTML):
 
     @property
     def scripts(self) -> Sequence[Markup]:
-        """The script for copying and those of ``SCRIPTS``, in this order."""
+        """The script for copying and the scripts of ``SCRIPTS``, in this order."""
         return (
             self.script,
             *(markup(_without_comments((templates() / name).read_text("utf-8"))) for name in SCRIPTS),

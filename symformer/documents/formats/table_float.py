@@ -1,7 +1,7 @@
 r"""A table as a LaTeX float for a paper: booktabs, in a column or across the page, and never scaled.
 
 Widths are in em of the type in use. They are estimates from above for the usual text fonts (Times, Computer Modern,
-Libertine), and the room is that of the narrowest of the pages of the ACM, IEEE, NeurIPS and ACL.
+Libertine), and the width is the narrowest of the pages of the ACM, IEEE, NeurIPS and ACL.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .tex import Latex
 GAP = 0.9  # between two columns: twice \tabcolsep
 NAME = 22.0  # the widest column of names
 MOST_ROWS = 36  # of a panel
-TALL = 46  # lines of a float, less than those of a page
+TALL = 46  # lines of a float, fewer than a page has
 HEAD = 3  # lines that the space around a panel and its caption take
 MARK = r"\providecommand{\symformer}[3][]{#3}"
 NOTE = r"\footnotesize"
@@ -132,7 +132,7 @@ class TableFloat(Latex):
         if not mark:
             return spelt
         number, space, unit = spelt.partition(" ")
-        if "," in number:  # an exact value, whose unit is no part of the number
+        if "," in number:  # an exact value, and the unit does not belong to it
             return f"{mark}{{{number.replace(',', '{,}')}}}{space}{unit}"
         return f"{mark}{{{spelt}}}"
 
@@ -144,7 +144,7 @@ class TableFloat(Latex):
         return rf"\raggedright\texttt{{{broken}}}"
 
     def _head(self, cell: Line, align: str, room: float) -> str:
-        """Return the head of a column, broken into lines that are no wider than its cells where possible."""
+        """Return the head of a column, broken into lines as narrow as its cells if possible."""
         lines = head_lines(cell, room)
         if len(lines) == 1:
             return self.line(cell)

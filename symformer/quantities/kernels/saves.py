@@ -13,7 +13,7 @@ from ...ledger.facts import ONE, Entry, Tensor
 from ..quantity import Conventions
 
 LONG = Integer(8)  # bytes of an index
-MINUS = Integer(-1)  # the sign of what a view does not save
+MINUS = Integer(-1)  # the sign of the bytes that a view does not save
 SINGLE = Integer(4)  # bytes of a float32
 SIZES: dict[str, Expr] = {"fp32": SINGLE, "bf16": Integer(2), "fp16": Integer(2), "symbolic": W}  # per element
 

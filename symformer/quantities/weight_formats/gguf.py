@@ -52,7 +52,7 @@ class GGUFPlan:
     rope : str
         The type of scaling of the rotary frequencies.
     better : Collection[BetterLayers], optional
-        The rules that give one layer its better types. The terms of repeated layers are then those of that layer;
+        The rules that give one layer its better types. The terms of repeated layers then describe that layer;
         without it, they are averages over all layers.
 
     Raises
