@@ -106,13 +106,13 @@ def test_a_live_page_knows_the_ranks_of_each_form() -> None:
     (model,) = tab["models"]
     assert model["forms"]
     for form in model["forms"]:
-        number, said = sheet["lists"][form["ranks"]]
+        number, said = form["ranks"]
         assert "N_tp" in json.dumps([sheet["trees"][each] for each in [number, *range(number)]])
         assert said.startswith(f"{STATED}. {MULTIPLY}")
-        assert {"N_tp", "N_ep"} <= set(form["asks"])
+        assert {"N_tp", "N_ep"} <= set(sheet["lists"][form["asks"]])
     whole = run("derive", "gpt2", "--live", "-o", "-", "--format", "html")
     (data,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', whole, re.DOTALL)
-    assert all("ranks" not in form for form in json.loads(data)["models"][0]["forms"])
+    assert all("ranks" not in form for tab in json.loads(data)["tabs"] for form in tab["models"][0]["forms"])
 
 
 def test_a_live_page_has_one_form_per_number_of_ranks() -> None:
