@@ -77,6 +77,7 @@ SIZES = {
 }
 assert len(set(SIZES.values())) == len(SIZES)
 OWN = {
+    "bamba": {"D": 44},  # half of each head is rotated in pairs of elements
     "dinov3-vit": {"E": 128},  # heads whose width is a multiple of 4
     "gemma4": {"G_global": 2},  # divides A
     "qwen3-vl": {"J_merge": 2, "L_deep": 8, "E_vis": 192},  # J_merge divides Z/Z_patch, 4*A_vis divides E_vis

@@ -321,11 +321,10 @@ PRESETS = {facts["architecture"]: name for name, facts in reversed(presets().ite
 
 # Their layers share weights, read more than the previous layer, or have an order that the preset does not state.
 NO_STAGES = frozenset(
-    {"albert", "bamba", "bare-bones-transformer-lm", "bart", "clip", "deberta-v2", "deepseek-v4", "dit", "esm"}
-    | {"feed-forward-lm", "flux", "gemma3n", "gpt-neo", "granitemoehybrid", "kimi-linear", "lfm2"}
-    | {"lfm2-moe", "m2m-100", "mbart", "modernbert", "mt5", "nemotron-h"}
-    | {"qwen3-vl", "rwkv7", "sam", "sd3", "siglip", "t5", "t5gemma", "transformer"}
-    | {"transformer-decoder-layer", "transformer-encoder-layer", "umt5", "whisper", "zamba2"}
+    {"albert", "bare-bones-transformer-lm", "bart", "clip", "deberta-v2", "dit", "esm", "feed-forward-lm", "flux"}
+    | {"gemma3n", "gpt-neo", "m2m-100", "mbart", "modernbert", "mt5", "qwen3-vl", "rwkv7", "sam", "sd3", "siglip"}
+    | {"t5", "t5gemma", "transformer", "transformer-decoder-layer", "transformer-encoder-layer", "umt5", "whisper"}
+    | {"zamba2"}
 )
 
 
