@@ -896,6 +896,10 @@ def test_blocks_of_mathematics_in_markdown_are_at_most_1000_characters() -> None
     blocks = re.findall(r"```math\n(.*?)```", spell(long, "md"), re.DOTALL)
     whole = re.findall(r"\$\$\n(.*?)\$\$", FLAVOURS["jupyter"].spell(long), re.DOTALL)
     assert max(map(len, blocks)) <= 1000 < max(map(len, whole))
+    pages = [page.read_text("utf-8") for page in (Path(__file__).parent.parent / "reports").glob("*.md")]
+    stored = [each for page in pages for each in re.findall(r"```math\n(.*?)```", page, re.DOTALL)]
+    assert len(stored) > 1000
+    assert max(map(len, stored)) <= 1000
 
     def rows(each: str) -> list[str]:
         return [row.removesuffix(r" \\") for row in each.splitlines() if not row.startswith((r"\begin", r"\end"))]

@@ -120,7 +120,7 @@ def display(steps: Sequence[str], last: str = "") -> str:
         rows.append("& " + last.replace(",", "{,}").replace("−", "-").replace("×", r"\times"))
     if len(rows) == 1:
         return _fenced(rows[0].removeprefix("& "))
-    return _fenced("\n".join([r"\begin{aligned}", " \\\\\n".join(rows), r"\end{aligned}"]))
+    return FORMAT.aligned(rows)
 
 
 def _fenced(mathematics: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ...language.notation.display_tree import Tree, tree
 from ...language.notation.latex import latex
@@ -51,25 +52,24 @@ class Markdown(Language):
 
         Mathematics that is too long for one block continues in the next.
         """
-        opens, closes = self.fences
         spelt = self.computation(block) if isinstance(block, Computation) else self.equation(block)
         tag = rf" \tag{{{block.number}}}" if isinstance(block, Equation) and block.number else ""
-        *before, last = self._blocks(spelt.split(f"{self.row_break}\n"))
-        inside = [*before, f"{last}{tag}"]
-        return "\n\n".join(f"{opens}\n{each}\n{closes}" for each in inside)
+        return self.aligned(spelt.split(f"{self.row_break}\n"), tag)
 
-    def _blocks(self, rows: list[str]) -> list[str]:
-        """Return the rows in aligned environments, none of which is longer than the limit."""
-        groups: list[list[str]] = [[]]
+    def aligned(self, rows: Sequence[str], tag: str = "") -> str:
+        """Return rows as aligned mathematics, in several blocks if one would be too long."""
+        blocks: list[list[str]] = [[]]
         for row in rows:
-            together = [*groups[-1], row]
-            if groups[-1] and self.longest and len(self._aligned(together)) > self.longest:
-                groups.append([row])
+            together = [*blocks[-1], row]
+            if blocks[-1] and self.longest and len(self._environment(together)) > self.longest:
+                blocks.append([row])
             else:
-                groups[-1] = together
-        return [self._aligned(each) for each in groups]
+                blocks[-1] = together
+        *before, last = map(self._environment, blocks)
+        opens, closes = self.fences
+        return "\n\n".join(f"{opens}\n{each}\n{closes}" for each in (*before, f"{last}{tag}"))
 
-    def _aligned(self, rows: list[str]) -> str:
+    def _environment(self, rows: Sequence[str]) -> str:
         inside = f"{self.row_break}\n".join(rows)
         return f"\\begin{{aligned}}\n{inside}\n\\end{{aligned}}"
 
