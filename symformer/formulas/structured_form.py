@@ -12,7 +12,7 @@ from ..language.errors import DerivationError
 from ..language.notation.display_tree import FractionNode, Label, Minus, Number, Product, Size, Sum, Tree, tree, value
 from ..language.notation.text import text
 from ..language.symbols import C_chunk, Z, Z_patch, letter, named_symbol, print_order
-from .factorization import factored
+from .factorization import LONG, factored
 
 MOST = 16  # terms of a sum that is factored into several sums
 
@@ -156,9 +156,10 @@ def _short(expr: Expr) -> Tree:
 
 
 def _product(expr: Expr) -> Tree | None:
-    """Return a polynomial as a product of sums; None if it has no factors, or too many terms."""
+    """Return a polynomial as a product of sums; None if it has no factors, or is too long for a line."""
     found = factor(expr) if 1 < len(Add.make_args(expr)) <= MOST else expr
-    return tree(found) if found.is_Mul and found.has(Add) else None
+    shown = tree(found) if found.is_Mul and found.has(Add) else None
+    return shown if shown and len(text(shown)) <= LONG else None
 
 
 def _labelled(shown: Any, labels: Mapping[Symbol, Label]) -> Any:

@@ -9,7 +9,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...language.notation.display_tree import FractionNode, Label, Minus, Product, Sum, Times, Tree
+from ...language.notation.display_tree import (
+    Applied,
+    FractionNode,
+    Label,
+    Minus,
+    Pointwise,
+    Product,
+    Sum,
+    Times,
+    Tree,
+)
 from ...language.notation.emitter import under
 from ...language.notation.latex import LatexEmitter, upright
 from ...output.blocks import Cited, Code, Line, Math, Ref, Strong, Table
@@ -24,7 +34,7 @@ NAME = 36  # width of a subscript name
 WORD = 24  # characters of an unbroken word of prose
 RUN = 14  # characters of an unbroken piece of a name
 LINES = 22  # of a table, before it is split
-_SIGNS = {"+": 3, "-": 3, r"\cdot": 2, r"\big/": 1, "": 0}
+_SIGNS = {"+": 3, "-": 3, r"\cdot": 2, r"\odot": 3, r"\big/": 1, "": 0}
 
 
 class _Narrow(LatexEmitter):
@@ -84,10 +94,35 @@ def chunks(shown: Tree, room: int) -> list[Chunk]:
             return _signed(shown, room, first=True)
         case Product(factors) | Times(factors):
             return list(_factors(factors, room, isinstance(shown, Times)))
+        case Pointwise(factors):
+            found = []
+            for factor in factors:
+                head, *rest = chunks(factor, room - 2)
+                found += [replace(head, sign=r"\odot") if found else head, *rest]
+            return found
+        case Applied(_, (_, _, *_) as arguments):
+            return _arguments(shown, arguments)
         case FractionNode(above, below):
             first, *rest = _bracketed(chunks(below, room - 2))
             return [*_bracketed(chunks(above, room - 2)), replace(first, sign=r"\big/"), *rest]
     return [Chunk("", latex(shown), math_width(shown))]
+
+
+def _arguments(shown: Tree, arguments: Sequence[Tree]) -> list[Chunk]:
+    """Return a function of several arguments, each a piece; a line may break after a comma."""
+    spelt, inside = latex(shown), [latex(each) for each in arguments]
+    before, found, after = spelt.partition(", ".join(inside))
+    if not found:
+        return [Chunk("", spelt, math_width(shown))]
+    rest = math_width(shown) - sum(map(math_width, arguments)) - 2 * len(arguments)  # the name and the brackets
+    pieces = [
+        Chunk("", f"{each},", math_width(argument) + 2, depth=1)
+        for each, argument in zip(inside, arguments, strict=True)
+    ]
+    first, last = pieces[0], pieces[-1]
+    pieces[0] = replace(first, spelt=before + first.spelt, width=first.width + rest, depth=0)
+    pieces[-1] = replace(last, spelt=last.spelt.removesuffix(",") + after)
+    return pieces
 
 
 def _signed(term: Tree, room: int, first: bool) -> list[Chunk]:
@@ -107,7 +142,7 @@ def _factors(factors: Sequence[Tree], room: int, dotted: bool) -> Iterator[Chunk
     """Yield factors, with a dot where a line may break between them, except before a bracket."""
     lead = ""
     for place, factor in enumerate(factors):
-        sum_of = isinstance(factor, Sum | Minus)
+        sum_of = isinstance(factor, Sum | Minus | Pointwise)
         found = _bracketed(chunks(factor, room - 2)) if sum_of else chunks(factor, room)
         if not dotted and not sum_of and place + 1 < len(factors):
             lead += f"{found[0].spelt} "  # joined to the next factor

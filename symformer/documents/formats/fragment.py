@@ -84,17 +84,18 @@ class Fragment(Latex):
         """Return the computation of a part: each line with the shape of its result below."""
         rows: list[str] = []
         widest = 0
+        before = max(math_width(each.name) for each in block.lines)  # all lines are aligned after their names
         for each in block.lines:
-            name, before = latex(each.name), math_width(each.name)
+            name = latex(each.name)
             lines = fill_lines(chunks(each.shown, ROOM - before - 3), ROOM - before - 3)
             rows += [f"& {spelt}" if place else f"{name} &= {spelt}" for place, (spelt, _) in enumerate(lines)]
             often, last = ("", 0)
             if each.times is not None:
                 count = tree(each.times)
                 often, last = self.ranging(latex(count)), len(", n = 1, …, ") + math_width(count)
-            rows.append(rf"&\qquad {latex(each.shape)}{often}")
+            rows.append(rf"&\quad {latex(each.shape)}{often}")
             wide = [width for _, width in lines]
-            widest = max(widest, before + 3 + max(wide), before + 9 + math_width(each.shape) + last)
+            widest = max(widest, before + 3 + max(wide), before + 7 + math_width(each.shape) + last)
         type_ = next((type_ for type_, scale in TYPES.items() if widest * scale <= ROOM), [*TYPES][-1])
         inner = "\\begin{aligned}\n" + without_bracket(" \\\\\n".join(rows)) + "\n\\end{aligned}"
         shown = f"\\begin{{equation*}}\n{inner}\n\\end{{equation*}}"

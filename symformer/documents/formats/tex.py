@@ -106,7 +106,7 @@ class Latex(Language):
         return plain_id(id)
 
     def columns(self, align: str) -> str:
-        share = 0.75 if len(align) == 2 else 0.4 if len(align) < 5 else 0.3
+        share = 0.7 if len(align) == 2 else 0.4 if len(align) < 5 else 0.3
         if align.count("w") > 1 and len(align) < 5:
             share = {2: 0.46, 3: 0.32, 4: 0.35}[len(align)]
 
