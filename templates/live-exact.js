@@ -189,7 +189,7 @@ const exact = (() => {
   }
 
   // Evaluate one side; `wrong` lists the invalid inputs as [size, message].
-  function reckon(sheet, side) {
+  function compute(sheet, side) {
     const found = form(sheet.models[side.model], side.at), { given, wrong } = entries(found, sheet, side.typed);
     const answered = answer(found, sheet, given);
     return { form: found, given, wrong, ...answered, number: wrong.length ? undefined : answered.number };
@@ -295,22 +295,22 @@ const exact = (() => {
 
   // Return points of the curves of a side against a size, at most `most` of them, each with its total and its items.
   function curve(sheet, side, by, size, most) {
-    const found = reckon(sheet, side), all = ladder(found.form, sheet, found.given, size), now = found.given.get(size);
+    const found = compute(sheet, side), all = ladder(found.form, sheet, found.given, size), now = found.given.get(size);
     let stride = 1;
     while (all.length > stride * most) stride++;
     const kept = all.filter((n, place) => n === now || place === all.length - 1 || place % stride === 0);
     return kept.flatMap((n) => {
-      const there = reckon(sheet, { ...side, typed: new Map(side.typed).set(size, `${n}`) });
+      const there = compute(sheet, { ...side, typed: new Map(side.typed).set(size, `${n}`) });
       return there.number ? [{ n, now: n === now, total: there.number, items: shares(there, sheet, by) }] : [];
     });
   }
 
   // Return a sentence about the largest value of a growing size for which a number of bytes is not exceeded.
   function fitting(sheet, side, size, room) {
-    const found = reckon(sheet, side), { form } = found, most = BigInt(sheet.most);
+    const found = compute(sheet, side), { form } = found, most = BigInt(sheet.most);
     const unit = lattice(form, sheet, found.given, size);
     const bytes = (k) => {
-      const there = reckon(sheet, { ...side, typed: new Map(side.typed).set(size, `${k * unit}`) });
+      const there = compute(sheet, { ...side, typed: new Map(side.typed).set(size, `${k * unit}`) });
       return there.number ?? null;
     };
     if (!growing(form, sheet).includes(size)) return `There is no largest ${size}, because the formula does not grow with it, or only some values are allowed.`;
@@ -382,5 +382,5 @@ const exact = (() => {
     return found.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   }
 
-  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, tab, turned, form, reckon, begin, write, restore, ladder, shares, curve, growing, fitting };
+  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, tab, turned, form, compute, begin, write, restore, ladder, shares, curve, growing, fitting };
 })();

@@ -239,7 +239,7 @@
 
   // What fits a memory: the largest value of one size, for a number of bytes.
   const grows = document.getElementById("grows"), memory = document.getElementById("memory");
-  for (const [each, kind] of [[grows, "change"], [memory, "input"]]) each.addEventListener(kind, () => fits(exact.reckon(sheet, state.sides[0])));
+  for (const [each, kind] of [[grows, "change"], [memory, "input"]]) each.addEventListener(kind, () => fits(exact.compute(sheet, state.sides[0])));
   function fits(found) {
     const asks = found.form.refused ? [] : exact.growing(found.form, sheet), place = document.getElementById("fits"), said = document.getElementById("fitting");
     place.hidden = sheet.unit !== "bytes" || !asks.length;
@@ -262,7 +262,7 @@
     }, 250);
   }
   function refresh(quietly) {
-    const all = state.sides.map((side) => exact.reckon(sheet, side));
+    const all = state.sides.map((side) => exact.compute(sheet, side));
     all.forEach((found, place) => show(place, found));
     difference(all);
     chart(all);
@@ -348,7 +348,7 @@
     notes(said);
     rebuild("", true);
   });
-  new ResizeObserver(() => plot(state.sides.map((side) => exact.reckon(sheet, side)))).observe(document.getElementById("plot"));
+  new ResizeObserver(() => plot(state.sides.map((side) => exact.compute(sheet, side)))).observe(document.getElementById("plot"));
   root.hidden = false;
   document.querySelector("nav .live").hidden = false;
   notes(/=/.test(location.hash) ? said : []);

@@ -120,7 +120,7 @@ ANSWERS = """
 const plain = ([a, b]) => b === 1n ? `${a}` : `${a}/${b}`;
 const result = told.map(([at, sizes]) => {
   const side = { model: 0, at, typed: new Map(Object.entries(sizes)) };
-  const { form, number, numbers, said, missing, wrong } = exact.reckon(sheet, side);
+  const { form, number, numbers, said, missing, wrong } = exact.compute(sheet, side);
   if (!number) return ["!" + (wrong.length ? wrong[0][1] : said[0] ?? ""), missing ?? [], []];
   const value = (tree) => exact.at(sheet.trees[tree], numbers);
   const sum = (rows) => rows.map((row) => sheet.rows[row].slice(1).map(value).reduce(exact.times)).reduce(exact.plus);
@@ -295,7 +295,7 @@ FAULTS = {
 FIELDS = """
 const result = told.map((typed) => {
   const side = { model: 0, at: sheet.models[0].start.at, typed: new Map(Object.entries(typed)) };
-  const { given, wrong } = exact.reckon(sheet, side);
+  const { given, wrong } = exact.compute(sheet, side);
   return [Object.fromEntries(given), Object.fromEntries(wrong)];
 });
 """
@@ -425,7 +425,7 @@ TURNED = """
 const result = told.map(([address, to, memory]) => {
   const { sheet: at, state } = exact.restore(sheet, address);
   const { sheet: there, state: turned } = exact.turned(sheet, state, to);
-  const { number } = exact.reckon(there, turned.sides[0]);
+  const { number } = exact.compute(there, turned.sides[0]);
   const fits = memory ? exact.fitting(there, turned.sides[0], memory[0], BigInt(memory[1])) : "";
   return [at.quantity, exact.write(there, turned), number?.join("/") ?? "", fits];
 });

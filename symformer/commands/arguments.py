@@ -64,6 +64,14 @@ option = click.option(
     shell_complete=completion_values.option,
     help="Set a model option or a convention, such as tied=false or attention=causal.",
 )
+numbered_options = click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="[N:]KEY=VALUE",
+    help="Set a convention, such as attention=causal, or an option, such as tied=false, in every model that has it; "
+    "2:tied=false sets it in the second model only.",
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 
 

@@ -44,14 +44,7 @@ PLOTS = ("svg", "png")  # .pdf writes a document
     metavar="[N:]NAME=VALUE",
     help="Set a size, such as S=1024 or H=4*E, in every model that has it; 2:H=4*E sets it in the second model only.",
 )
-@click.option(
-    "--option",
-    "options",
-    multiple=True,
-    metavar="[N:]KEY=VALUE",
-    help="Set a convention, such as attention=causal, or an option, such as tied=false, in every model that has it; "
-    "2:tied=false sets it in the second model only.",
-)
+@arguments.numbered_options
 @click.option(
     "--left",
     multiple=True,

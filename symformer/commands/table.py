@@ -35,14 +35,7 @@ from .terminal import print_bytes, print_error, print_result
     metavar="[N:]NAME=VALUE",
     help="Set a size, such as S=1024, in every model that has it; 2:L=4 sets it in the second model only.",
 )
-@click.option(
-    "--option",
-    "options",
-    multiple=True,
-    metavar="[N:]KEY=VALUE",
-    help="Set a convention, such as attention=causal, or an option, such as tied=false, in every model that has it; "
-    "2:tied=false sets it in the second model only.",
-)
+@arguments.numbered_options
 @click.option("--exact", is_flag=True, help="Print exact values instead of 3 or 4 significant digits.")
 @click.option(
     "--output",

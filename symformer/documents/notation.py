@@ -1,7 +1,7 @@
 """The symbols of a document: every letter and every function has one meaning, and every one that occurs has one.
 
 A name of the document, such as a size, a weight or the total of a part, means the same everywhere. A local name, such
-as ``h``, is used anew by each part, and is never a name of the document.
+as ``h``, belongs to one part, and is never a name of the document.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SymbolTable:
     """The names of a document, each with its meaning."""
 
     meanings: dict[str, str] = field(default_factory=dict)  # of names of the document
-    local: set[str] = field(default_factory=set)  # names that each part uses anew
+    local: set[str] = field(default_factory=set)  # names that belong to one part
 
     def define(self, name: str, meaning: str) -> None:
         """Define a name of the document.
@@ -55,7 +55,7 @@ class SymbolTable:
         self._check_scope(name)
 
     def define_local(self, name: str) -> None:
-        """Define a name that each part uses anew. Raises DocumentError if it is a name of the document."""
+        """Define a name that belongs to one part. Raises DocumentError if it is a name of the document."""
         self.local.add(name)
         self._check_scope(name)
 

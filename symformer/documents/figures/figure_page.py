@@ -42,8 +42,8 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
     """
     ruler = ruler or Ruler()
     crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
-    beside = crowd > 1 or any(towers(figure.graph) for figure in figures)
-    width = min(2 * column + BETWEEN, most) if beside else column
+    side_by_side = crowd > 1 or any(towers(figure.graph) for figure in figures)
+    width = min(2 * column + BETWEEN, most) if side_by_side else column
     sides = _panels(figures, width - 2 * MARGIN, ruler)
     if len(figures) == 2:
         left, right = figures

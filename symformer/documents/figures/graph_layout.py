@@ -40,7 +40,7 @@ class GraphLayout(XCoordinates):
     def _up(self, ways: Sequence[ArrowRoute]) -> float:
         """Set the y of each row and of the lines between rows; return the total height."""
         self.tracks: dict[tuple[int, object], float] = {}  # the y of each horizontal line, by gap and key
-        self.beside: dict[int, float] = {}  # the x of the label of each arrow
+        self.label_x: dict[int, float] = {}  # the x of the label of each arrow
         y = 0.0
         for gap in range(self.ends):
             lines = self._across_in(gap, ways)
@@ -134,7 +134,7 @@ class GraphLayout(XCoordinates):
                 floor = next((n for n, end in enumerate(ends) if end < x - 1), len(ends))
                 ends[floor : floor + 1] = [x + wide]
                 found[id(way)] = floor
-                self.beside[id(way)] = x
+                self.label_x[id(way)] = x
         return found
 
     # -- drawing ---------------------------------------------------------------------------------------------------
@@ -145,10 +145,10 @@ class GraphLayout(XCoordinates):
             self._line(way, height)
         for way in ways:
             line = self._label(way)
-            if line and id(way) in self.beside:
+            if line and id(way) in self.label_x:
                 y = self.tracks[way.target.rank - 1, ("label", id(way))]
                 self.shapes.append(
-                    Words(self.beside[id(way)], height - y + 2, line, self.ruler.width(line, SMALL), SMALL)
+                    Words(self.label_x[id(way)], height - y + 2, line, self.ruler.width(line, SMALL), SMALL)
                 )
         for key in self.right:
             item = self.items[key]

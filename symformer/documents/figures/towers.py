@@ -63,11 +63,11 @@ def towers(graph: Graph) -> Towers | None:
 
 def _connected(keys: set[str], arrows: Sequence[Arrow]) -> list[set[str]]:
     """Return the connected parts of some of the nodes of a graph."""
-    beside: dict[str, set[str]] = defaultdict(set)
+    neighbours: dict[str, set[str]] = defaultdict(set)
     for each in arrows:
         if each.source in keys and each.target in keys:
-            beside[each.source].add(each.target)
-            beside[each.target].add(each.source)
+            neighbours[each.source].add(each.target)
+            neighbours[each.target].add(each.source)
     found: list[set[str]] = []
     left = set(keys)
     while left:
@@ -76,7 +76,7 @@ def _connected(keys: set[str], arrows: Sequence[Arrow]) -> list[set[str]]:
             key = todo.pop()
             if key not in part:
                 part.add(key)
-                todo += beside[key]
+                todo += neighbours[key]
         found.append(part)
         left -= part
     return found
