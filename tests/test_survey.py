@@ -20,7 +20,7 @@ from symformer.documents.figures.line_plot import LinePlot, PlotLine
 from symformer.documents.figures.primitives import Drawing, Words
 from symformer.documents.figures.primitives import Path as Polyline
 from symformer.documents.formats import render
-from symformer.documents.formats.page_layout import Page
+from symformer.documents.formats.page_layout import A4, Page
 from symformer.documents.survey_document import USUAL, survey, with_lengths
 from symformer.documents.survey_plots import curves
 from symformer.language.notation.display_tree import Label, sizes_of, value
@@ -41,6 +41,7 @@ from symformer.output.blocks import (
     plain,
 )
 
+from .figure_faults import faults, smallest
 from .test_cli import run
 
 FOUR = ("gpt2", "llama-3-8b", "deepseek-v3", "mamba2-2.7b")
@@ -117,7 +118,9 @@ def test_many_models_have_tables_that_fit_a_page() -> None:
     assert labels == ["1, 2, 3, 4", "5, 6, 7", "8"]  # windows do not reduce the FLOPs of Gemma 2 at attention=full
     assert [len(table.head) for table in symbols] == [6, 5]  # four models each; meanings in the first
     assert sum("at four values" in plain(block.caption) for block in document.blocks if isinstance(block, Table)) == 4
-    assert not any(isinstance(block, FigureBlock) for block in document.blocks)
+    figures = [plain(block.caption) for block in document.blocks if isinstance(block, FigureBlock)]
+    assert len(figures) == 2  # of the five structures; lines of eight models cannot be told apart in a plot
+    assert all(caption.startswith("The structures") for caption in figures)
 
 
 @pytest.mark.parametrize(
@@ -227,10 +230,27 @@ def test_differences_are_from_the_first_model() -> None:
     for name in FOUR[1:]:
         for line in sf.compare(name, "gpt2").structure.paragraphs():
             assert plain(line) in told
-    figures = [
-        plain(block.caption).partition(" side")[0] for block in document.blocks if isinstance(block, FigureBlock)
+    figures = [block for block in document.blocks if isinstance(block, FigureBlock)]
+    assert [plain(figure.caption).partition(". ")[0] for figure in figures[2:]] == [
+        "The structures of gpt2, llama-3-8b, deepseek-v3 and mamba2-2.7b"
     ]
-    assert figures[2:] == ["Llama and GPT-2", "DeepSeek-V3 and GPT-2", "Mamba-2 and GPT-2"]
+    drawn = figures[2].draw(A4)
+    assert faults(drawn) == []
+    assert smallest(drawn, A4.enlarged(drawn.width, drawn.height)) >= 6
+
+
+def test_figures_of_a_survey_show_each_structure_once() -> None:
+    document = surveyed("gpt2", "gpt2-xl", "llama-3-8b", quantities=("params",))
+    (pair,) = [block for block in document.blocks if isinstance(block, FigureBlock)]
+    assert plain(pair.caption).startswith("GPT-2 and Llama side by side")
+    document = surveyed("gpt2", "llama-3-8b", "mixtral-8x7b", "mamba2-2.7b", "gemma-2-9b", quantities=("params",))
+    figures = [block for block in document.blocks if isinstance(block, FigureBlock)]
+    assert [plain(figure.caption).partition(". ")[0] for figure in figures] == [
+        "The structures of gpt2, llama-3-8b and mixtral-8x7b",
+        "The structures of mamba2-2.7b and gemma-2-9b",
+    ]
+    said = [plain(each.line) for each in figures[1].draw(A4).shapes if isinstance(each, Words)]
+    assert "≠: GPT-2 has no such part, or one of another kind." in said
 
 
 def test_papers_are_listed_once_and_attached() -> None:

@@ -35,7 +35,7 @@ from ..output.chain import Chain
 from ..papers import paper
 from ..quantities import quantity as find_quantity
 from .comparison_document import about_side
-from .figures.inset import comparison_figure
+from .figures.inset import aligned_figures, comparison_figure
 from .model_table import ModelTable
 from .references import with_references
 from .survey_plots import curves
@@ -43,7 +43,7 @@ from .survey_tables import structure_tables, symbol_table
 
 USUAL = ("params", "active-params", "flops", "kv-cache")  # the quantities of a survey, unless others are given
 LENGTHS = tuple(2**power for power in range(11, 5, -1))  # from 2,048 to 64 tokens, tried if no length is given
-FIGURES = 4  # a survey of more models has no figures of pairs
+FIGURES = 12  # a survey of more models has no figures
 
 
 def with_lengths(
@@ -254,15 +254,26 @@ def _differences(found: ModelTable) -> list[Block]:
             one, two = structure.names
             blocks.append(Paragraph([f"{one} has the structure of {two}: {structure.same_line}."]))
         blocks += map(Paragraph, structure.paragraphs())
-        if len(found.models) <= FIGURES and not structure.same:
-            blocks += comparison_figure([other, first], [other.params, first.params])
     equal: list[Block] = [
         Paragraph([*listed(*named), " have the same structure; only sizes can differ."])
         for named in alike.values()
         if len(named) > 1
     ]
-    blocks = [*equal, *blocks]
+    blocks = [*equal, *_figures(found), *blocks]
     return [Heading(1, ["Differences from ", Code(found.names[0])]), *blocks] if blocks else []
+
+
+def _figures(found: ModelTable) -> list[Block]:
+    """Return two models side by side with their formulas, or more in narrow columns; one model of each structure."""
+    distinct = {_kind(model): number for number, model in reversed([*enumerate(found.models)])}
+    numbers = sorted(distinct.values())
+    models = [found.models[number] for number in numbers]
+    if len(models) > FIGURES:
+        return []
+    formulas = [model.params for model in models]
+    if len(models) == 2:
+        return comparison_figure(models, formulas)
+    return aligned_figures(models, formulas, [found.names[number] for number in numbers])
 
 
 def _kind(model: Model) -> object:
