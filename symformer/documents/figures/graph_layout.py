@@ -142,10 +142,7 @@ class GraphLayout(XCoordinates):
     def _draw(self, ways: Sequence[ArrowRoute], height: float) -> None:
         self.entering = [way for way in ways if way.side in ("below", "left edge")]
         self.passing = [  # the x of each lane, by gap
-            (gap, way.lane)
-            for way in ways
-            if way.lane is not None
-            for gap in range(way.source.rank, way.target.rank)
+            (gap, way.lane) for way in ways if way.lane is not None for gap in range(way.source.rank, way.target.rank)
         ]
         for way in ways:
             self._line(way, height)
