@@ -24,8 +24,8 @@ from ..output.blocks import (
 from .formats.page_layout import extent
 from .part_tables import term_label
 
-MOST_TERMS = 4  # terms of a simple part
-LONGEST = 24  # characters of a total in one line
+MOST_WEIGHTS, MOST_TERMS = 4, 2  # of a simple part: its weights, or the terms of another quantity
+LONGEST = 24  # characters of a cell in one line
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class SimplePart:
     operations: Line = ()  # of a traced model, as far as they are recognized
 
 
-def is_simple(section: Section, does: Sequence[Block]) -> bool:
+def is_simple(section: Section, does: Sequence[Block], formula: Formula) -> bool:
     """Return whether a part has a row in the table of simple parts instead of a section of its own.
 
     Parameters
@@ -49,6 +49,8 @@ def is_simple(section: Section, does: Sequence[Block]) -> bool:
         The section of the part.
     does
         The blocks of its computations; empty if none is shown.
+    formula
+        The formula of the chapter.
 
     """
     line = section.line
@@ -57,7 +59,8 @@ def is_simple(section: Section, does: Sequence[Block]) -> bool:
     weights = [each for below in line.lines if below.entry for each in (*below.entry.weights, *below.entry.shared)]
     matrices = {each.path for each in weights if len([size for size in each.shape if size != 1]) > 1}
     single = not does or (len(does) == 1 and isinstance(does[0], Computation) and len(does[0].lines) == 1)
-    return single and len(matrices) < 2 and len(section.terms) <= MOST_TERMS
+    most = MOST_WEIGHTS if formula.measure.unit == "elements" else MOST_TERMS
+    return single and len(matrices) < 2 and len(section.terms) <= most
 
 
 def simple_table(parts: Sequence[SimplePart], columns: tuple[str, str], formula: Formula) -> Table:
@@ -73,9 +76,9 @@ def simple_table(parts: Sequence[SimplePart], columns: tuple[str, str], formula:
         terms = [_terms(part.section)] if shapes else []
         number: Line = [EquationNumber(part.id)]
         rows.append([[*_name(part), *part.where], *between, *terms, _total(part.section), number])
-    long = max(extent(row[-2]) for row in rows) > LONGEST
-    align = "w" + "l" * len(rows[0][1:-2]) + ("w" if long else "l") + "r"
-    caption: Line = ["Simple parts."]
+    kinds = ["w" if max(map(extent, column)) > LONGEST else "l" for column in zip(*rows, strict=True)]
+    align = "w" + "".join(kinds[1:-1]) + "r"
+    caption: Line = [f"{capital(formula.measure.unit)} of the simple parts."]
     return Table(
         head, rows, align, caption=caption, computations=[each.computation for each in parts if each.computation]
     )
