@@ -174,7 +174,7 @@ def test_a_block_names_what_mixes_the_tokens() -> None:
     """Lieber et al. 2024, section 2: Mamba or attention in a layer; Zuo et al. 2025, section 2: the sum of both."""
     both = derived("jamba")
     assert "Each sublayer f, first a state-space mixer or attention, then the feed-forward network, computes" in both
-    assert "## The layers with a state-space mixer and a dense feed-forward network\n" in both
+    assert "### Layers with a state-space mixer and a dense feed-forward network\n" in both
     together = derived("falcon-h1")
     assert "first the sum of a state-space mixer and attention, then the feed-forward network, computes" in together
     alone = derived("gpt2")

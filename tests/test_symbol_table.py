@@ -30,6 +30,7 @@ from symformer.output.blocks import (
     Paragraph,
     Ref,
     Table,
+    computations_of,
     plain,
 )
 from symformer.output.chain import Chain
@@ -78,7 +79,7 @@ def blocks_of(target: str) -> tuple[Block, ...]:
 
 
 def lines_of(target: str) -> list[str]:
-    computed = [block for block in blocks_of(target) if isinstance(block, Computation)]
+    computed = [each for block in blocks_of(target) for each in computations_of(block)]
     return [f"{text(line.name)} = {text(line.shown)}" for block in computed for line in block.lines]
 
 

@@ -29,6 +29,7 @@ class ChunkedScan(Component):
 
     title = "State space dual mixer"
     role = "state-space mixer"
+    purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
     shapes = "x[B,S,E] -> y[B,S,E]"
     # Over a dimension of size 1, transformers' einsum multiplies and does not contract.
     constraints = (Divides(G_ssm, A_ssm), AtMost(Integer(2), N_state), AtMost(Integer(2), C_chunk))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -51,7 +51,9 @@ from .figures.inset import illustration
 from .key_result import message
 from .nearest_relative import nearest
 from .notation import symbols_of
-from .part_sections import about_part, named, parts
+from .part_computations import about_part
+from .part_places import named
+from .part_sections import ChapterParts, parts
 from .references import with_references
 from .sentences import sentence
 from .subject import column, config_lines, in_subtitle, in_title, is_changed, subject_line
@@ -105,18 +107,19 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     drawn = illustration(found.figure) if form == "full" and found.figure else []
     blocks: list[Block] = []
     related = nearest(found.relative) if found.relative else []
-    shown = [block for before, after in chapters for block in (*before, *after)]
+    shown = [block for each in chapters for block in each.blocks]
     if found.relative:
         related[-1:-1] = _further_symbols(related, shown, found.relative.structure.names[1])
     letters = _alphabet(found.subject, found.places, found.quantities[0].formula, shown) if shown else []
     if len(chapters) == 1:
-        ((before, after),) = chapters
-        blocks += [*before, *letters, *drawn, *after]
+        (one,) = chapters
+        blocks += [*one.result, *one.parts.opening, *drawn, *one.parts.model, *letters, *one.holds]
+        blocks += [*one.parts.rest, *one.checked]
     else:
         blocks += [Contents(), *([Heading(1, ["Symbols"], "symbols"), *letters] if letters else []), *drawn]
-        for each, (before, after) in zip(found.quantities, chapters, strict=True):
+        for each, chapter in zip(found.quantities, chapters, strict=True):
             blocks.append(Heading(1, [capital(each.formula.measure.title)], each.formula.measure.name))
-            blocks += [_lowered(block) for block in (*before, *after)]
+            blocks += map(_lowered, chapter.blocks)
     blocks += related
     if found.refused:
         blocks.append(Heading(1, ["Quantities without a formula"]))
@@ -158,10 +161,26 @@ def _lowered(block: Block) -> Block:
     return replace(block, level=block.level + 1) if isinstance(block, Heading) else block
 
 
-def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool) -> tuple[list[Block], list[Block]]:
-    """Return the blocks of one quantity, before and after the table of symbols."""
+@dataclass(frozen=True)
+class _Chapter:
+    """The blocks of one quantity: its result and definition, the model and its parts, and what follows."""
+
+    result: Sequence[Block]
+    holds: Sequence[Block]  # when the formula holds
+    checked: Sequence[Block]
+    parts: ChapterParts = field(default_factory=ChapterParts)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All blocks in order."""
+        own = self.parts
+        return [*self.result, *own.opening, *own.model, *self.holds, *own.rest, *self.checked]
+
+
+def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool) -> _Chapter:
+    """Return the blocks of one quantity."""
     formula, value = found.formula, found.value
-    counted = _chosen(found.definition) if form == "short" else _counted(found.definition, formula, subject, first)
+    counted = _chosen(found.definition) if form == "short" else _counted(found, subject, first)
     holds = _conditions(found.conditions)
     if isinstance(formula, Ratio):
         checked: list[Block] = [Paragraph([found.checked or RATIO])]
@@ -169,13 +188,13 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
             sides = [*_side(formula.numerator, formula), *_side(formula.denominator, formula)]
             quotients = _quotients(formula, value, found.rows)
             checked = [*sides, *quotients, Heading(1, ["The check against torch"]), *checked]
-        return [*_ratio(formula, value, subject), *counted], [*holds, *checked]
+        return _Chapter([*_ratio(formula, value, subject), *counted], holds, checked)
     if isinstance(formula, TimeBound):
         checked = [Paragraph([found.checked])]
         if form == "full":
             sides = [*_side(formula.moved, formula, "bytes"), *_side(formula.work, formula, "flops")]
             checked = [*sides, Heading(1, ["The check against torch"]), *checked]
-        return [*_bound(formula, value, subject), *counted], [*holds, *checked]
+        return _Chapter([*_bound(formula, value, subject), *counted], holds, checked)
     structure = structured(formula.display_expr)
     result = [
         *_result(formula, structure, value, subject, found.definition.basis),
@@ -183,15 +202,16 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
         *counted,
     ]
     if form == "short":
-        return result, [*holds, _totals(formula, value, found.totals), Paragraph(short_check(found.check))]
-    rest = parts(found.parts, formula, first) if found.parts else []
+        return _Chapter(result, holds, [_totals(formula, value, found.totals), Paragraph(short_check(found.check))])
+    rest: list[Block] = []
     if examples := found.examples:
         rest += [*_leading(examples.leading, formula, subject), *_numbers(examples.substitution, formula, subject)]
     rest += _breakdown(formula, value, found.rows)
     if examples:
         rest += _presets(examples.presets, examples.more_presets, formula)
         rest += _variants(examples.variants, formula, subject)
-    return result, [*holds, *rest, *check(found.check)]
+    own = parts(found.parts, formula, first) if found.parts else ChapterParts()
+    return _Chapter(result, holds, [*rest, *check(found.check)], own)
 
 
 def _chosen(found: DefinitionFacts) -> list[Block]:
@@ -305,11 +325,12 @@ def _result(
     return blocks
 
 
-def _counted(found: DefinitionFacts, formula: Formula, subject: SubjectFacts, first: bool) -> list[Block]:
-    about = about_part(formula.root, formula)
+def _counted(quantity: QuantityFacts, subject: SubjectFacts, first: bool) -> list[Block]:
+    formula, found = quantity.formula, quantity.definition
+    about = [] if quantity.parts else about_part(formula.root, formula)  # else it follows with the model
     blocks: list[Block] = [
         Heading(1, ["Definition and conventions"]),
-        Paragraph([*maybe(first, *about, " "), *sentence(found.statement)]),
+        Paragraph([*maybe(first and about, *about, " "), *sentence(found.statement)]),
     ]
     blocks += map(Paragraph, found.ranks)
     blocks += [Paragraph(sentence(each)) for each in found.without_effect]

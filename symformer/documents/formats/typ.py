@@ -67,6 +67,9 @@ class Typst(Language):
     def ref(self, id: str, number: int) -> str:
         return f"#link(<{self.label(id)}>)[({number})];"
 
+    def equation_number(self, id: str, number: int) -> str:
+        return f"#[#box[({number})]<{self.label(id)}>]"
+
     def label(self, id: str) -> str:
         """Return the label of an equation."""
         return f"eq:{self.anchor(id)}"
