@@ -49,6 +49,7 @@ from .amount_table import Rows, amount_table
 from .condition_text import conditions
 from .figures.inset import illustration
 from .key_result import message
+from .named_parts import definitions, with_named_parts
 from .nearest_relative import nearest
 from .notation import symbols_of
 from .part_computations import about_part
@@ -202,7 +203,8 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
         *counted,
     ]
     if form == "short":
-        return _Chapter(result, holds, [_totals(formula, value, found.totals), Paragraph(short_check(found.check))])
+        totals = with_named_parts([_totals(formula, value, found.totals)], structure)
+        return _Chapter(result, holds, [*totals, Paragraph(short_check(found.check))])
     rest: list[Block] = []
     if examples := found.examples:
         rest += [*_leading(examples.leading, formula, subject), *_numbers(examples.substitution, formula, subject)]
@@ -211,7 +213,8 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
         rest += _presets(examples.presets, examples.more_presets, formula)
         rest += _variants(examples.variants, formula, subject)
     own = parts(found.parts, formula, first) if found.parts else ChapterParts()
-    return _Chapter(result, holds, [*rest, *check(found.check)], own)
+    own = ChapterParts(*(with_named_parts(each, structure) for each in (own.opening, own.model, own.rest)))
+    return _Chapter(result, holds, [*with_named_parts(rest, structure), *check(found.check)], own)
 
 
 def _chosen(found: DefinitionFacts) -> list[Block]:
@@ -314,11 +317,7 @@ def _result(
     formula: Formula, form: StructuredForm, value: int | Fraction | None, subject: SubjectFacts, basis: str
 ) -> list[Block]:
     blocks: list[Block] = [Equation(Chain((_label(formula),), form.steps), key=True, id=formula.id)]
-    if form.parts:
-        said: list[Line] = [
-            [Math(part.label), " = ", Math.of(part.definition), f" is {part.meaning}"] for part in form.parts
-        ]
-        blocks.append(Paragraph(["Here ", *listed(*said), "."], defines=True))
+    blocks += definitions(form.parts)
     if value is not None:
         unit = f"{_unit(formula)}, {basis}" if basis else _unit(formula)
         blocks.append(_stated(f"{value:,}", unit, formula, subject))

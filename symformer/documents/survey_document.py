@@ -12,7 +12,6 @@ from sympy import Symbol
 from ..algebra.compare import compare
 from ..algebra.compared_model import ComparedModel
 from ..algebra.token_costs import cost_per_token, divisor_of
-from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..language.errors import UNSUPPORTED, SizeError, SymformerError, joined
 from ..language.notation.display_tree import Label
@@ -37,6 +36,7 @@ from ..quantities import quantity as find_quantity
 from .comparison_document import about_side
 from .figures.inset import aligned_figures, comparison_figure
 from .model_table import ModelTable
+from .named_parts import SharedNames, definitions
 from .references import with_references
 from .survey_plots import curves
 from .survey_tables import structure_tables, symbol_table
@@ -173,6 +173,7 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
     places: dict[tuple[int, str], str] = {}
     blocks: list[Block] = []
     ids: set[str] = set()
+    names = SharedNames()
     for name, column in zip(found.quantities, zip(*found.cells, strict=True), strict=True):
         same: dict[str, list[Line]] = {}
         groups: dict[object, list[int]] = {}
@@ -194,7 +195,7 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
             ids.add(id_)
             index = ", ".join(str(number + 1) for number in numbers)
             label = Label(formula.measure.letter, index, formula.expanded)
-            chain = Chain((label,), (factored(formula.display_expr),))
+            chain = Chain((label,), (names.short(formula.display_expr),))
             chain.prove(formula.relations)
             places |= {(number, name): id_ for number in numbers}
             lines.append(Equation(chain, id=id_))
@@ -207,7 +208,7 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
         ]
         if lines or said:
             blocks += [Heading(2, [title]), *said, *lines]
-    return places, [Heading(1, ["Formulas"]), _indices(found), *blocks] if blocks else []
+    return places, [Heading(1, ["Formulas"]), _indices(found), *definitions(names.parts), *blocks] if blocks else []
 
 
 def _indices(found: ModelTable) -> Paragraph:
