@@ -30,9 +30,9 @@ from ..language.notation.display_tree import (
 from ..output.blocks import Assignment, Block, Line, Math, Paragraph, Piece, computations_of, maybe, plain
 
 HEADS = (
-    "In attention, shapes with four axes have one axis for the heads. A combined result for queries, keys and values "
-    "is split into heads before the scores, and the heads are concatenated before the output matrix. If there are "
-    "fewer key/value heads than query heads, several query heads share a key/value head."
+    "In attention, one of four axes is that of the heads: queries, keys and values are split into heads before the "
+    "scores, and the heads are concatenated before the output matrix. If there are fewer key/value heads than query "
+    "heads, several query heads share a key/value head."
 )
 SUBSCRIPTS = {"causal", "blocks", "chunk", "near"}  # of a softmax, explained with it
 USES = {"SiLU": "σ", "rms_group": "rms"}  # words that the meaning of another word uses

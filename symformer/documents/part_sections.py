@@ -215,9 +215,10 @@ class _Builder:
         computations = [block for block in self._computed(section) if isinstance(block, Computation)]
         computation = computations[0] if computations else None
         operations = self.traced.operations(section.line) if self.traced else []
-        return SimplePart(
-            section, self._title(section), where, id_of(section.line, self.formula), computation, operations
-        )
+        title = [title_of(section, self.formula)]
+        apart = self._apart(section)
+        title += apart if any(isinstance(piece, Math) for piece in apart) else []  # the path distinguishes others
+        return SimplePart(section, title, where, id_of(section.line, self.formula), computation, operations)
 
     def _heading(self, level: int, section: Section) -> Heading:
         return Heading(level, self._title(section), f"{self.formula.id}.{section.line.key}")

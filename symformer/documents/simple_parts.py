@@ -69,7 +69,7 @@ def simple_table(parts: Sequence[SimplePart], columns: tuple[str, str], formula:
     listed = any(part.operations for part in parts)
     head: list[Line] = [["Part"], *([["Output"]] if computed else [["Operations"]] if listed else [])]
     shapes = [] if computed and formula.measure.unit == "elements" else [[columns[0].capitalize()]]  # else in y and N
-    head += [*shapes, [capital(formula.measure.unit)], [""]]
+    head += [*shapes, [capital(formula.measure.unit)], ["Equation"]]
     rows: list[Sequence[Line]] = []
     for part in parts:
         between: list[Line] = [_output(part.computation)] if computed else [part.operations] if listed else []

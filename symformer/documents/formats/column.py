@@ -218,7 +218,8 @@ def narrowest(line: Line) -> int:
                 widths += [_unbroken(run) for run in runs(text)]
             case Math(shown):
                 terms = shown.terms if isinstance(shown, Sum) else (shown,)
-                widths += [breadth(term) + 2 * (len(terms) > 1) for term in terms]
+                more = 2 * (len(terms) > 1 or isinstance(shown, Label))  # a sign, or the underscores of a path
+                widths += [breadth(term) + more for term in terms]
             case Cited() | Ref() | EquationNumber():
                 widths.append(len("[10]"))
     return max(widths)

@@ -92,7 +92,7 @@ class Markdown(Language):
         return f"({number})"
 
     def equation_number(self, id: str, number: int) -> str:
-        return f"({number})"
+        return f'<a id="{self.anchor(id)}"></a>({number})'
 
     def columns(self, align: str) -> str:
         return "|".join({"r": "---:", "c": ":---:"}.get(column, "---") for column in align)
