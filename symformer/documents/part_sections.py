@@ -33,6 +33,7 @@ from ..views.module_names import is_layer_list
 from .layer_lists import class_path, in_class
 from .layer_order_text import layer_order
 from .legend import introduced
+from .operation_totals import operation_totals
 from .part_computations import PartComputations, about_part, computed
 from .part_places import named, place_lines, title_of, word_of
 from .part_tables import bytes_per_parameter, parts_table, purpose_table, term_table
@@ -132,7 +133,7 @@ class _Builder:
         if section.chain is None:
             return blocks
         if section.composite:
-            return [*blocks, *_in_parts(section.chain)]
+            return [*blocks, *_in_parts(section.chain), *operation_totals(section, self.formula)]
         blocks += bytes_per_parameter([section], self.formula)
         blocks += [term_table(section, self.found.columns, self.formula)] if section.terms else []
         return [*blocks, self._equation(section, section.chain)]
@@ -157,7 +158,8 @@ class _Builder:
             said: list[Piece] = [Math(section.chain.labels[0]), ADDED] if adding else []
             said += [*maybe(adding, " "), *self.orders.get(section.line.path, [])]
             blocks += [Paragraph(said)] if said else []
-        return [*blocks, *(_in_parts(section.chain) if section.chain else ())]
+        blocks += _in_parts(section.chain) if section.chain else []
+        return [*blocks, *operation_totals(section, self.formula)]
 
     def _heading_of_parts(self) -> list[Block]:
         """Return the heading before the table of simple parts, and the sentences on parts without a section."""
