@@ -84,7 +84,8 @@ def document(
         the reason instead of raising RuleError.
     form
         "full", or "short" for one page: the result, the conventions by name, the sizes, the total of each part and the
-        check against torch.
+        check against torch. "interactive" is the full derivation without the sections that a live page computes itself:
+        the numbers, the rows and the variants.
     conventions
         Values of conventions; each quantity uses those it has.
 
@@ -98,14 +99,14 @@ def document(
         If the model does not support a quantity and ``together`` is empty.
 
     """
-    found = derivation_facts(model, quantities, conventions, full=form == "full", skip_refused=bool(together))
+    found = derivation_facts(model, quantities, conventions, full=form != "short", skip_refused=bool(together))
     return laid_out(found, version, together, form)
 
 
 def laid_out(found: DerivationFacts, version: str, together: str = "", form: str = "full") -> Document:
     """Return the document that states the facts of a derivation; the arguments are those of ``document``."""
     chapters = [_chapter(each, found.subject, form, first=place == 0) for place, each in enumerate(found.quantities)]
-    drawn = illustration(found.figure) if form == "full" and found.figure else []
+    drawn = illustration(found.figure) if form != "short" and found.figure else []
     blocks: list[Block] = []
     related = nearest(found.relative) if found.relative else []
     shown = [block for each in chapters for block in each.blocks]
@@ -185,14 +186,14 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
     holds = _conditions(found.conditions)
     if isinstance(formula, Ratio):
         checked: list[Block] = [Paragraph([found.checked or RATIO])]
-        if form == "full":
+        if form != "short":
             sides = [*_side(formula.numerator, formula), *_side(formula.denominator, formula)]
             quotients = _quotients(formula, value, found.rows)
             checked = [*sides, *quotients, Heading(1, ["The check against torch"]), *checked]
         return _Chapter([*_ratio(formula, value, subject), *counted], holds, checked)
     if isinstance(formula, TimeBound):
         checked = [Paragraph([found.checked])]
-        if form == "full":
+        if form != "short":
             sides = [*_side(formula.moved, formula, "bytes"), *_side(formula.work, formula, "flops")]
             checked = [*sides, Heading(1, ["The check against torch"]), *checked]
         return _Chapter([*_bound(formula, value, subject), *counted], holds, checked)
@@ -207,11 +208,12 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
         return _Chapter(result, holds, [*totals, Paragraph(short_check(found.check))])
     rest: list[Block] = []
     if examples := found.examples:
-        rest += [*_leading(examples.leading, formula, subject), *_numbers(examples.substitution, formula, subject)]
-    rest += _breakdown(formula, value, found.rows)
+        rest += _leading(examples.leading, formula, subject)
+        rest += _numbers(examples.substitution, formula, subject) if form == "full" else []
+    rest += _breakdown(formula, value, found.rows) if form == "full" else []
     if examples:
         rest += _presets(examples.presets, examples.more_presets, formula)
-        rest += _variants(examples.variants, formula, subject)
+        rest += _variants(examples.variants, formula, subject) if form == "full" else []
     own = parts(found.parts, formula, first) if found.parts else ChapterParts()
     own = ChapterParts(*(with_named_parts(each, structure) for each in (own.opening, own.model, own.rest)))
     return _Chapter(result, holds, [*with_named_parts(rest, structure), *check(found.check)], own)
