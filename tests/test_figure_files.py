@@ -210,7 +210,7 @@ def test_derivation_includes_its_figure(folder: Path) -> None:
         result = CliRunner().invoke(cli, [*arguments, "-o", f"a.{extension}"], prog_name="symformer")
         assert result.exit_code == 0, result.output
         made[extension] = (folder / f"a.{extension}").read_text("utf-8")
-    assert made["typ"].count("#figure(") == 1  # of the first chapter
+    assert made["typ"].count("#figure(") == 2  # of the model and of its attention, in the first chapter
     assert "Self-attention attn: 4E" in made["typ"]  # its alternative text
     assert "tikzpicture" not in made["tex"]  # Debian's texlive-latex-recommended has no tikz
     assert "!" + "[" not in made["md"]

@@ -44,6 +44,7 @@ from ..output.chain import Chain
 from ..papers import paper
 from ..views.derivation_facts import AmountFacts, DefinitionFacts, DerivationFacts, QuantityFacts, derivation_facts
 from ..views.example_facts import LeadingFacts, PresetFacts, VariantFacts
+from ..views.figure_facts import FigureFacts
 from ..views.formula_facts import ConditionFacts, SubjectFacts
 from .amount_table import Rows, amount_table
 from .condition_text import conditions
@@ -105,7 +106,11 @@ def document(
 
 def laid_out(found: DerivationFacts, version: str, together: str = "", form: str = "full") -> Document:
     """Return the document that states the facts of a derivation; the arguments are those of ``document``."""
-    chapters = [_chapter(each, found.subject, form, first=place == 0) for place, each in enumerate(found.quantities)]
+    figures = [found.figure if form == "full" else None, *[None] * len(found.quantities)]
+    chapters = [
+        _chapter(each, found.subject, form, first=place == 0, figure=figures[place])
+        for place, each in enumerate(found.quantities)
+    ]
     drawn = illustration(found.figure) if form != "short" and found.figure else []
     blocks: list[Block] = []
     related = nearest(found.relative) if found.relative else []
@@ -179,8 +184,10 @@ class _Chapter:
         return [*self.result, *own.opening, *own.model, *self.holds, *own.rest, *self.checked]
 
 
-def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool) -> _Chapter:
-    """Return the blocks of one quantity."""
+def _chapter(
+    found: QuantityFacts, subject: SubjectFacts, form: str, first: bool, figure: FigureFacts | None = None
+) -> _Chapter:
+    """Return the blocks of one quantity; with the facts of a ``figure``, its main parts have figures."""
     formula, value = found.formula, found.value
     counted = _chosen(found.definition) if form == "short" else _counted(found, subject, first)
     holds = _conditions(found.conditions)
@@ -214,7 +221,7 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
     if examples:
         rest += _presets(examples.presets, examples.more_presets, formula)
         rest += _variants(examples.variants, formula, subject) if form == "full" else []
-    own = parts(found.parts, formula, first) if found.parts else ChapterParts()
+    own = parts(found.parts, formula, first, figure) if found.parts else ChapterParts()
     own = ChapterParts(*(with_named_parts(each, structure) for each in (own.opening, own.model, own.rest)))
     return _Chapter(result, holds, [*with_named_parts(rest, structure), *check(found.check)], own)
 

@@ -28,8 +28,10 @@ from ..output.blocks import (
 )
 from ..output.chain import Chain
 from ..views.derivation_facts import PartFacts
+from ..views.figure_facts import FigureFacts
 from ..views.formula_facts import is_per_rank
 from ..views.module_names import is_layer_list
+from .figures.detail import detail
 from .layer_lists import class_path, in_class
 from .layer_order_text import layer_order
 from .legend import introduced
@@ -54,9 +56,12 @@ class ChapterParts:
     rest: Sequence[Block] = ()  # its layers, its parts, and the sum of their totals
 
 
-def parts(found: PartFacts, formula: Formula, first: bool = True) -> ChapterParts:
-    """Return a chapter's parts; only the ``first`` chapter says what each part is and computes."""
-    builder = _Builder(found, formula, first)
+def parts(found: PartFacts, formula: Formula, first: bool = True, figure: FigureFacts | None = None) -> ChapterParts:
+    """Return a chapter's parts; only the ``first`` chapter says what each part is and computes.
+
+    With the facts of a ``figure`` of the model, the main parts have figures of their inside.
+    """
+    builder = _Builder(found, formula, first, figure)
     return builder.chapter()
 
 
@@ -67,6 +72,7 @@ class _Builder:
     found: PartFacts
     formula: Formula
     first: bool
+    figure: FigureFacts | None = None
 
     def __post_init__(self) -> None:
         found, formula = self.found, self.formula
@@ -180,8 +186,14 @@ class _Builder:
             known.add(purpose)
             blocks += [self._heading(2, section), *opening, *place_lines(section, self.formula, self.computes)]
             blocks += [*self._computed(section), *(self.traced.blocks(section.line) if self.traced else ())]
-            blocks += self._derived(section)
+            blocks += [*self._detail(section), *self._derived(section)]
         return blocks
+
+    def _detail(self, section: Section) -> list[Block]:
+        """Return the figure of the inside of a part, if it is the first with attention, experts or a mixer."""
+        (name,) = in_class([section.line.path], self.formula)
+        drawn = detail(self.figure, section.line.key, name) if self.figure else None
+        return [drawn] if drawn else []
 
     def _derived(self, section: Section) -> list[Block]:
         """Return the tables of a part and its equation."""
