@@ -262,7 +262,9 @@ def _has_layers(line: AccountLine) -> bool:
 def _is_layer(line: AccountLine) -> bool:
     if not line.path.endswith(".*"):
         return line.is_kind or line.is_common
-    return isinstance(line.part, Component) or is_layer_list(line.path.split(".")[-2])
+    if isinstance(line.part, Component):
+        return line.part.role != "other"  # such as one of several projectors
+    return is_layer_list(line.path.split(".")[-2])
 
 
 def _in_parts(chain: Chain) -> list[Block]:
