@@ -418,7 +418,7 @@ def what_counts_is_not_said_to_add_nothing(document: Document) -> None:
             derived = set()
         if isinstance(block, Paragraph) and isinstance(block.line[0], Code):
             derived |= {piece.text for piece in block.line if isinstance(piece, Code)}
-        if isinstance(block, Paragraph) and block.line[0] == "These parts contribute nothing: ":
+        if isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: ":
             sentence = block.line[: block.line.index(".")]
             silent = {piece.text for piece in sentence if isinstance(piece, Code)}
             assert silent
@@ -429,7 +429,7 @@ def test_quantities_with_traffic_are_not_described_as_zero() -> None:
     sent = document(architecture("llama-2-70b"), ["communication"], "1", tensor="on")
     what_counts_is_not_said_to_add_nothing(sent)
     assert any(
-        isinstance(block, Paragraph) and block.line[0] == "These parts contribute nothing: " for block in sent.blocks
+        isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: " for block in sent.blocks
     )
 
 
@@ -742,7 +742,7 @@ def test_model_specific_sentences_are_true() -> None:
     """A block states its norms and sublayers; a model without attention has no convention of attention."""
     # Gu and Dao 2023, section 3.4: one mixer per layer, and no attention; its cache does not grow
     said = " ".join([*paragraphs(derivation("mamba-130m", "flops")), *paragraphs(derivation("mamba-130m", "kv-cache"))])
-    assert "The single sublayer f computes x + f(norm(x))" in said
+    assert "The single sublayer f is applied as x + f(norm(x))" in said
     assert "attention=" not in said
     assert "keys and values" not in said
     assert "whose sizes do not depend on the number of tokens" in said

@@ -15,7 +15,7 @@ from symformer.language.notation.text import text
 from symformer.language.symbols import E
 from symformer.output.blocks import Assignment, Computation, Paragraph, plain
 
-KNOWN = {"x", "e", "exp", "log", "max", "tanh"}  # the input, and standard mathematics
+KNOWN = {"x", "W", "b", "e", "exp", "log", "max", "tanh"}  # the input, and standard mathematics
 WORDS = ("rms", "ReLU")
 TAKEN_APART = {"causal", "chunk", "near", "blocks"}  # subscripts of a softmax
 
@@ -51,10 +51,10 @@ def test_every_explanation_is_used() -> None:
 @pytest.mark.parametrize(
     ("name", "there", "absent"),
     [
-        ("gpt2", "softmax_causal(r)", "scan(u, Δ, a, β, γ, w)"),
-        ("bert", "softmax(r)", "softmax_causal(r)"),
-        ("gpt-oss", "softmax_causal(l)(r)", "softmax(r)"),
-        ("modernbert", "softmax_near(l)(r)", "softmax_causal(r)"),
+        ("gpt2", "softmax_causal(u)", "scan(u, Δ, a, β, γ, w)"),
+        ("bert", "softmax(u)", "softmax_causal(u)"),
+        ("gpt-oss", "softmax_causal(l)(u)", "softmax(u)"),
+        ("modernbert", "softmax_near(l)(u)", "softmax_causal(u)"),
         ("mamba2", "rms_group(x)", "rotate(x, θ)"),
         ("gemma2", "cap(x)", "route_l(x)"),
         ("llama", "σ(x)", "ρ"),  # SiLU contains it

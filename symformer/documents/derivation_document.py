@@ -45,7 +45,7 @@ from ..papers import paper
 from ..views.derivation_facts import AmountFacts, DefinitionFacts, DerivationFacts, QuantityFacts, derivation_facts
 from ..views.example_facts import LeadingFacts, PresetFacts, VariantFacts
 from ..views.figure_facts import FigureFacts
-from ..views.formula_facts import ConditionFacts, SubjectFacts
+from ..views.formula_facts import ConditionFacts, SubjectFacts, is_per_rank
 from .amount_table import Rows, amount_table
 from .condition_text import conditions
 from .figures.inset import illustration
@@ -56,6 +56,7 @@ from .notation import symbols_of
 from .part_computations import about_part
 from .part_places import named
 from .part_sections import ChapterParts, parts
+from .part_tables import unit_of
 from .references import with_references
 from .sentences import sentence
 from .subject import column, config_lines, in_subtitle, in_title, is_changed, subject_line
@@ -136,8 +137,9 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     symbols_of(blocks)
     blocks, keys = with_references(blocks)
     titles = [each.formula.measure.title for each in found.quantities]
+    per_rank = any(is_per_rank(each.formula) for each in found.quantities)
     return Document(
-        in_title(found.subject, together or joined(titles)),
+        in_title(found.subject, together or joined(titles), rank=per_rank),
         in_subtitle(found.conventions) + _subtitle([each.check.is_exact for each in found.quantities], version),
         blocks,
         ["transformer", found.subject.title, *titles],
@@ -237,7 +239,7 @@ def _totals(formula: Formula, value: int | Fraction | None, totals: Sequence[Amo
     """Return the total of each part, for the short form."""
     rows: Rows = [[[named(part.name, formula)], [Math.of(part.count)], [Math(factored(part.each))]] for part in totals]
     head: list[Line] = [["Part"], ["Copies"], ["Each"], ["Total"]]
-    return amount_table(head, "lrl", rows, totals, value, [f"The {_unit(formula)} by part."], total=False)
+    return amount_table(head, "lrl", rows, totals, value, [f"The {unit_of(formula)} by part."], total=False)
 
 
 def _ratio(formula: Ratio, value: int | Fraction | None, subject: SubjectFacts) -> list[Block]:
@@ -312,11 +314,6 @@ def _label(formula: Formula) -> Label:
     return Label(formula.measure.letter, "", formula.display_expr)
 
 
-def _unit(formula: Formula) -> str:
-    """Return the unit of a total: "parameters" for a total of weights, whose shapes count elements."""
-    return "parameters" if formula.measure.unit == "elements" else formula.measure.unit
-
-
 def _stated(value: str, unit: str, formula: Formula, subject: SubjectFacts) -> Paragraph:
     """Return the value of a formula in a sentence."""
     return Paragraph(["For ", *subject_line(subject, formula), ", this is ", Strong(value), f" {unit}."])
@@ -328,7 +325,7 @@ def _result(
     blocks: list[Block] = [Equation(Chain((_label(formula),), form.steps), key=True, id=formula.id)]
     blocks += definitions(form.parts)
     if value is not None:
-        unit = f"{_unit(formula)}, {basis}" if basis else _unit(formula)
+        unit = f"{unit_of(formula)}, {basis}" if basis else unit_of(formula)
         blocks.append(_stated(f"{value:,}", unit, formula, subject))
     return blocks
 
@@ -377,7 +374,7 @@ def _alphabet(
     head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [column(subject, formula)]]
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
     align, cells = "".join("cllr"[i] for i in cols), [[row[i] for i in cols] for row in rows]
-    values: Line = [", with their values in ", *subject_line(subject, formula)] if 3 in cols else []
+    values: Line = [", with their values in ", *subject_line(subject, formula, rank=False)] if 3 in cols else []
     table = Table([head[i] for i in cols], cells, align, caption=["Symbols", *values, "."])
     return [table, *(Paragraph(line) for line in config_lines(subject) if 3 in cols)]
 
@@ -402,6 +399,8 @@ def _place(size: Symbol, place: ConfigLocation | None) -> Line:
         return [Code(place.field), " of ", Code(place.of)]
     if place.rule:
         return [Code(place.field), ": ", *sentence(place.rule)]
+    if place.twins:
+        return listed([Code(place.field)], *([Code(twin)] for twin in place.twins))
     return [Code(place.field), *maybe(place.less, " minus ", Code(place.less))]
 
 
@@ -466,7 +465,7 @@ def _presets(found: Sequence[PresetFacts], more: int, formula: Formula) -> list[
     """Return the table of presets with this formula; ``more`` is the number of those that it leaves out."""
     blocks: list[Block] = []
     if found:
-        head: list[Line] = [["Preset"], [capital(_unit(formula))], ["Source of the sizes"]]
+        head: list[Line] = [["Preset"], [capital(unit_of(formula))], ["Source of the sizes"]]
         rows: list[Sequence[Line]] = [
             [[Code(preset.name)], [f"{preset.value:,}"], sentence(preset.source)] for preset in found
         ]

@@ -26,35 +26,31 @@ from ..language.notation.display_tree import (
     Tree,
     Word,
     nodes,
+    sizes_of,
 )
-from ..output.blocks import Assignment, Block, Line, Math, Paragraph, Piece, computations_of, maybe, plain
+from ..language.symbols import G
+from ..output.blocks import Assignment, Block, Computation, Line, Math, Paragraph, Piece, computations_of, maybe, plain
 
 HEADS = (
-    "In attention, one of four axes is that of the heads: queries, keys and values are split into heads before the "
-    "scores, and the heads are concatenated before the output matrix. If there are fewer key/value heads than query "
-    "heads, several query heads share a key/value head."
+    "Queries, keys and values are split into heads before the scores, and the heads are concatenated before the output "
+    "matrix."
 )
+SHARED_HEADS = " Several query heads share each key/value head."
 SUBSCRIPTS = {"causal", "blocks", "chunk", "near"}  # of a softmax, explained with it
 USES = {"SiLU": "σ", "rms_group": "rms"}  # words that the meaning of another word uses
 
 
 BASIS: Line = [
-    *(
-        "In each computation, ",
-        Math(TensorName("x")),
-        " is the input and ",
-        Math(TensorName("y")),
-        " the output, with ",
-    ),
-    *("shapes on the right. The other small letters are local to the part, as are ", Math(TensorName("w")), " and "),
-    *(Math(TensorName("b")), " without a subscript, its own weight and bias. A function with the name of a module is "),
-    "this module. Subscripts of weights are names of modules, with as much of their paths as distinguishes them. "
+    *("In each computation, ", Math(TensorName("x")), " is the input of the part and ", Math(TensorName("y"))),
+    *(" its output, with shapes on the right. Other small letters belong to one part only. ", Math(TensorName("W"))),
+    *(" and ", Math(TensorName("b")), " are a matrix and a bias, with the name of their module as a subscript, and "),
+    "a function with the name of a module is this module; names have as much of their paths as distinguishes them. "
     "Dropout, some constant factors, clamping bounds and the epsilon of norms are omitted.",
 ]
 PLURAL = {
     *("t", "t_enc", "i", "i_enc", "i_img", "j", "s", "c", "θ", "θ_enc", "θ_n", "ν", "k_earlier", "v_earlier"),
     *("row", "waves", "copies", "stream_weights", "listed", "images", "windows", "square", "first", "last"),
-    *("by_group", "by_row", "others_stream", "shift", "insert", "mix"),
+    *("by_group", "by_row", "others_stream", "shift", "insert", "mix", "route"),
 }  # words whose meaning is a plural
 
 
@@ -80,9 +76,15 @@ def introduced(blocks: Sequence[Block], known: set[str]) -> list[Block]:
         found += _meanings([row for row in ROWS if row.word in used - known])
         heads = any(word.startswith("softmax") for word in used)
         if heads and not any(word.startswith("softmax") for word in known):
-            found.append(Paragraph([HEADS]))
+            shared = any(_has_shared_heads(each) for each in computations)
+            found.append(Paragraph([HEADS, *maybe(shared, SHARED_HEADS)]))
         known |= used or {""} if computations else set()
     return found
+
+
+def _has_shared_heads(computation: Computation) -> bool:
+    """Return whether a computation has tensors with key/value heads, of which there are fewer than query heads."""
+    return any(G in sizes_of(line.shape) for line in computation.lines)
 
 
 def _meanings(rows: Sequence[LegendEntry]) -> list[Block]:
@@ -177,7 +179,7 @@ _EXPERT = TensorName("e")
 _X, _H, _R, _F, _A, _W = map(TensorName, "xhrfaw")
 _N, _I = TensorName("n"), TensorName("i")  # a layer, and a position
 _COUNT = TensorName("l")  # a number
-_ALPHA, _THETA, _SCORES = TensorName("α"), TensorName("θ"), TensorName("r")
+_ALPHA, _THETA, _SCORES = TensorName("α"), TensorName("θ"), TensorName("u")
 
 
 _ENC, _EARLIER = Word("enc"), Word("earlier")
@@ -220,9 +222,7 @@ _ANSWER = FractionNode(Product((_at("q"), _at("h"))), Root(_COUNT))
 _READ = Sum((Product((_at("h"), _at("γ"))), Product((_W, _at("u")))))
 
 ROWS = (
-    LegendEntry("W", TensorName("W"), ["a weight matrix, named after its module"]),
-    LegendEntry("b", TensorName("b"), ["a bias, named after its module"]),
-    LegendEntry("w", TensorName("w"), ["a weight vector"]),
+    LegendEntry("w", TensorName("w"), ["a stored vector"]),
     LegendEntry("t", TensorName("t"), ["the token ids, each an index into the vocabulary"]),
     LegendEntry("t_enc", _at("t", _ENC), ["the token ids that the encoder reads"]),
     LegendEntry("i", _I, ["the positions, starting at 0"]),
@@ -275,8 +275,8 @@ ROWS = (
         "pieces",
         Listed((_H, _R)),
         [
-            "one result, split along its last axis into pieces whose widths are the terms of its shape (a class may "
-            "store the rows of its matrix in another order)"
+            *("one result, split along its last axis into ", Math(_H), " and ", Math(_R)),
+            ", whose widths are the terms of its shape (a class may store the rows of its matrix in another order)",
         ],
         " on the left of an equals sign",
     ),
@@ -506,8 +506,14 @@ ROWS = (
     LegendEntry(
         "GELU",
         _word("GELU"),
-        [Math(_X), " times the standard normal CDF at ", Math(_X), ", or the approximation that the class uses"],
+        [Math(_X), " times the standard normal CDF at ", Math(_X)],
     ),
+    LegendEntry(
+        "GELU_tanh",
+        _word("GELU", below=Word("tanh")),
+        ["the approximation by a tanh of ", Math(_X), " times the standard normal CDF at ", Math(_X)],
+    ),
+    LegendEntry("QuickGELU", _word("QuickGELU"), [Math(_X), " times the logistic function at 1.702 times ", Math(_X)]),
     LegendEntry(
         "xIELU",
         _word("xIELU", _X, _H, _R),
@@ -517,11 +523,18 @@ ROWS = (
         ],
     ),
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
-    LegendEntry("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
+    LegendEntry("select", _word("select"), ["one position of each sequence, such as the first"]),
     LegendEntry(
         "listed",
         _word("listed"),
-        ["the outputs of the layers that the config lists; each copy of a part reads one of them"],
+        [
+            *(
+                "the outputs of those layers of the part that computes ",
+                Math(_X),
+                " that the config lists, of which each ",
+            ),
+            "copy of a part reads one",
+        ],
     ),
     LegendEntry("images", _word("images"), ["the tokens of the images in the sequences, in order"]),
     LegendEntry(
@@ -589,7 +602,7 @@ ROWS = (
     LegendEntry(
         "conv",
         _word("conv", TensorName("W"), _X),
-        [Math(_X), " convolved with ", Math(TensorName("W")), " as a sliding kernel"],
+        [Math(_X), " convolved with the kernel ", Math(TensorName("W"))],
     ),
     LegendEntry(
         "scan",
@@ -655,13 +668,8 @@ ROWS = (
         "route",
         _word("route", _X, below=_COUNT),
         [
-            *(
-                "the weights, for each token, of the ",
-                Math(_COUNT),
-                " experts that it is routed to. The class computes ",
-            ),
-            *("the selection and the weights from the router logits ", Math(_X), "; some classes also select by a "),
-            "bias and by groups of experts",
+            *("the weights, for each token with router logits ", Math(_X), ", of the ", Math(_COUNT)),
+            " experts that it is routed to",
         ],
     ),
     LegendEntry(

@@ -44,7 +44,8 @@ from .simple_parts import SimplePart, is_simple, simple_table, without_colon
 from .traced_run import TracedRun, without_run
 
 ADDED = " is what all of these layers have in common. The total of each kind of layers adds its own parts to it."
-RANKS = "Computations are for all ranks together; weights are per rank."
+RANKS = "Computations and their shapes are for all ranks together; tables and totals are for one rank."
+STORED = "Shapes of matrices are output × input, even if the class stores the transpose."
 
 
 @dataclass(frozen=True)
@@ -168,12 +169,12 @@ class _Builder:
         return [*blocks, *operation_totals(section, self.formula)]
 
     def _heading_of_parts(self) -> list[Block]:
-        """Return the heading before the table of simple parts, and the sentences on parts without a section."""
+        """Return the heading before the table of simple parts, and sentences on all tables of parts."""
         others = [each for each in self.sections if each is not self.whole]
         if not others:
-            return _silent(self.formula)
-        bytes_each = bytes_per_parameter(self.sections, self.formula)
-        return [Heading(1, ["The parts"]), *_silent(self.formula), *bytes_each]
+            return []
+        transposed = [Paragraph([STORED])] if self.first and self.formula.measure.name == "params" else []
+        return [Heading(1, ["The parts"]), *transposed, *bytes_per_parameter(self.sections, self.formula)]
 
     def _parts(self) -> list[Block]:
         """Return the sections of the parts that are not simple."""
@@ -187,7 +188,7 @@ class _Builder:
             blocks += [self._heading(2, section), *opening, *place_lines(section, self.formula, self.computes)]
             blocks += [*self._computed(section), *(self.traced.blocks(section.line) if self.traced else ())]
             blocks += [*self._detail(section), *self._derived(section)]
-        return blocks
+        return [*blocks, *_silent(self.formula)]
 
     def _detail(self, section: Section) -> list[Block]:
         """Return the figure of the inside of a part, if it is the first with attention, experts or a mixer."""
@@ -275,7 +276,9 @@ def _has_layers(line: AccountLine) -> bool:
 def _is_layer(line: AccountLine) -> bool:
     if not line.path.endswith(".*"):
         return line.is_kind or line.is_common
-    return isinstance(line.part, Component) or is_layer_list(line.path.split(".")[-2])
+    if isinstance(line.part, Component):
+        return line.part.role != "other"  # such as one of several projectors
+    return is_layer_list(line.path.split(".")[-2])
 
 
 def _in_parts(chain: Chain) -> list[Block]:
@@ -324,7 +327,7 @@ def _silent(formula: Formula) -> list[Block]:
     names = [*{class_path(name, formula): name for name in reversed(names)}.values()][::-1]
     if not names:
         return []
-    line: list[Piece] = ["These parts contribute nothing: "]
+    line: list[Piece] = ["These modules contribute nothing: "]
     for index, name in enumerate(names):
         line += [", " if index else "", named(name, formula)]
     line.append(".")

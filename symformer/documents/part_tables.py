@@ -11,10 +11,10 @@ from ..formulas.derivation import Section
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import Sum, tree
-from ..output.blocks import Block, Code, Line, Math, Paragraph, Ref, Table, capital, listed
-from .layer_lists import class_path
+from ..output.blocks import Block, Line, Math, Paragraph, Ref, Table, capital, listed
+from .layer_lists import class_path, in_class
 from .part_computations import PartComputations
-from .part_places import named
+from .part_places import named, title_of
 
 
 def term_table(section: Section, columns: tuple[str, str], formula: Formula) -> Table:
@@ -30,12 +30,12 @@ def parts_table(section: Section, columns: tuple[str, str], formula: Formula, pl
     prefix = f"{section.line.path}." if section.line.path else ""
     if (common := section.common) is not None:
         total = expand(common.each.xreplace(formula.display_relations))
-        rows.append([["common to all layers"], [Ref(places[common.key])], [Math.of(total)]])
+        rows.append([["common to all layers"], [], [Math.of(total), " by ", Ref(places[common.key])]])
     for line in section.line.lines:
         name = line.path.removeprefix(prefix)
         if line.entry is None and line.each != 0:
             each = expand((line.count * line.each).xreplace(formula.display_relations))
-            rows.append([[named(name, formula)], [Ref(places[line.key])], [Math.of(each)]])
+            rows.append([[named(name, formula)], [], [Math.of(each), " by ", Ref(places[line.key])]])
         for term in together(line.terms) if line.entry is not None else ():
             rows.append([[named(term_label(section, term), formula)], *_amount(term)])
     return _table(section, columns, formula, rows)
@@ -50,18 +50,36 @@ def term_label(section: Section, term: Term) -> str:
     """Return the label of a row within its part; a weight counted per element in a single row has just its name."""
     rows = [other for _, other in section.terms if other.weight == term.weight and len(other.factors) > 1]
     label = term.weight if term.made_of and len(rows) == 1 else term.label
-    label = label.replace("(1/σ)", "(reciprocal root)")  # in a document, σ is the logistic function
+    # In a document, σ is the logistic function.
+    label = label.replace("(1/σ)", "(reciprocal root)").replace("(normalised)", "(normalized)")
     return label.removeprefix(f"{section.line.path}.") if section.line.path else label
 
 
 def _table(section: Section, columns: tuple[str, str], formula: Formula, rows: Sequence[Sequence[Line]]) -> Table:
     """Return the table of a part; a table with a single row has no caption."""
-    head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [capital(formula.measure.unit)]]
-    paths = dict.fromkeys(class_path(path, formula) for path in section.paths if path)
-    first = Code(class_path(section.line.path, formula))
-    whose: Line = [first, "; the others have the same rows"] if len(paths) > 1 else [*map(Code, paths)]
-    caption = [capital(formula.measure.unit), " of ", *(whose or ["the whole"]), "."]
+    unit = capital(unit_of(formula))
+    head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [unit]]
+    caption: Line = [f"{unit} of ", *_whose(section, formula), "."]
     return Table(head, rows, "lll", caption=caption if len(rows) > 1 else ())
+
+
+def _whose(section: Section, formula: Formula) -> Line:
+    """Return the place of a part for a caption; a part without a module of its own also has its title."""
+    line = section.line
+    if not line.path:
+        return ["the whole"]
+    paths = {class_path(path, formula) for path in section.paths if path}
+    (where,) = in_class([line.path], formula)
+    inside = any(other.path == line.path and line in other.lines for other in formula.root.parts())
+    title = title_of(section, formula)
+    shown = inside and not line.is_kind and isinstance(title, str)
+    named: Line = [f"the {str(title)[0].lower()}{str(title)[1:]} of "] if shown else []
+    return [*named, *where, *(["; the same at its other places"] if len(paths) > 1 else [])]
+
+
+def unit_of(formula: Formula) -> str:
+    """Return the unit of a total: "parameters" for a total of weights, whose shapes count elements."""
+    return "parameters" if formula.measure.unit == "elements" else formula.measure.unit
 
 
 def bytes_per_parameter(sections: Sequence[Section], formula: Formula) -> list[Block]:
@@ -92,6 +110,6 @@ def purpose_table(computes: PartComputations | None, section: Section, formula: 
     rows: list[Sequence[Line]] = [
         [[f"for the {idea}"], [Math(factored(expand(each)))]] for idea, each in groups.items()
     ]
-    unit = capital(formula.measure.unit)
-    caption: Line = [unit, " of ", Code(class_path(section.line.path, formula) or section.line.name), " by purpose."]
+    unit = capital(unit_of(formula))
+    caption: Line = [f"{unit} of ", *_whose(section, formula), " by purpose."]
     return [Table([["Purpose"], [unit]], rows, "ll", caption=caption)]

@@ -22,7 +22,7 @@ from ..output.blocks import (
     maybe,
 )
 from .formats.page_layout import extent
-from .part_tables import term_label
+from .part_tables import term_label, unit_of
 
 MOST_WEIGHTS, MOST_TERMS = 4, 2  # of a simple part: its weights, or the terms of another quantity
 LONGEST = 24  # characters of a cell in one line
@@ -69,7 +69,7 @@ def simple_table(parts: Sequence[SimplePart], columns: tuple[str, str], formula:
     listed = any(part.operations for part in parts)
     head: list[Line] = [["Part"], *([["Output"]] if computed else [["Operations"]] if listed else [])]
     shapes = [] if computed and formula.measure.unit == "elements" else [[columns[0].capitalize()]]  # else in y and N
-    head += [*shapes, [capital(formula.measure.unit)], ["Equation"]]
+    head += [*shapes, [capital(unit_of(formula))], ["Equation"]]
     rows: list[Sequence[Line]] = []
     for part in parts:
         between: list[Line] = [_output(part.computation)] if computed else [part.operations] if listed else []
@@ -78,7 +78,7 @@ def simple_table(parts: Sequence[SimplePart], columns: tuple[str, str], formula:
         rows.append([[*_name(part), *part.where], *between, *terms, _total(part.section), number])
     kinds = ["w" if max(map(extent, column)) > LONGEST else "l" for column in zip(*rows, strict=True)]
     align = "w" + "".join(kinds[1:-1]) + "r"
-    caption: Line = [f"{capital(formula.measure.unit)} of the simple parts."]
+    caption: Line = [f"{capital(unit_of(formula))} of the simple parts."]
     return Table(
         head, rows, align, caption=caption, computations=[each.computation for each in parts if each.computation]
     )

@@ -78,7 +78,7 @@ def aligned_figures(models: Sequence[Model], formulas: Sequence[Formula | None],
 
 def _caption(found: FigureFacts) -> Line:
     """Return the caption of the figure of one model."""
-    told = f"the formula of its {found.formula.measure.title}"
+    told = f"the formula of its {found.formula.measure.title}, if it fits"
     if found.value is not None:
         told += ", its value, and the share of all its copies in the total"
     if found.is_traced:

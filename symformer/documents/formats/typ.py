@@ -28,7 +28,10 @@ class Typst(Language):
         return f"#{_string(with_break_points(signs, _ZERO_WIDTH_SPACE))};"
 
     def code(self, text: str) -> str:
-        return f"#raw({_string(_ZERO_WIDTH_SPACE.join(break_name(text)))});"
+        spelt = _ZERO_WIDTH_SPACE.join(break_name(text))
+        if "*" in text:  # the path of modules, also in a narrow column of a table
+            spelt = re.sub(r"(?<=[._])(?=[A-Za-z_*])", _ZERO_WIDTH_SPACE, spelt)
+        return f"#raw({_string(spelt)});"
 
     def strong(self, spelt: str) -> str:
         return f"#strong[{spelt}]"
