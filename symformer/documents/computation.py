@@ -8,9 +8,8 @@ completes these where two of them are alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count
 
 from sympy import Expr, Integer
 
@@ -44,7 +43,6 @@ from ..ledger.facts import (
     COPIES,
     EARLIER,
     ENDS,
-    FIRST_VALUES,
     GAUSSIAN_TOP_K,
     GENERAL,
     GROUPED,
@@ -59,8 +57,6 @@ from ..ledger.facts import (
     RESAMPLED,
     RESCALED,
     REST,
-    REUSED_KEYS,
-    REUSED_VALUES,
     ROTARY,
     ROW,
     SCATTERED,
@@ -78,32 +74,19 @@ from ..ledger.facts import (
     Tensor,
 )
 from ..output.blocks import Assignment
-from .ledger_dataflow import Item, entries_of, given_by, items_of, piece_of, read_by, weights_of
-from .operation_roles import ROLES
+from .ledger_dataflow import Item, given_by, piece_of, read_by, weights_of
+from .part_tensors import EXPERT, FACTOR, PartTensors, UnknownOperationError
 from .tensor_notation import (
-    TABLES,
     is_part,
     is_read_in_parts,
-    is_several,
     module_of,
     shape_of,
     side_by_side,
     side_of,
-    table_of,
     vector,
     whole_view,
 )
 
-_GENERAL_ROLES = ("r", "k", "v", "d", "u", "a")  # of the inputs of a generalized delta rule
-_THROUGH = (
-    OperationKind.ROTATE,
-    OperationKind.DROPOUT,
-    OperationKind.NORM,
-    OperationKind.ACTIVATION,
-    OperationKind.CONVOLUTION,
-    OperationKind.JOIN,
-)  # keep a role
-_FREE = ("h", "r", "f", "a")  # names for tensors without a usual name; none of them has a meaning of its own
 _ANGLES = TensorName("θ")  # rotary angles
 _FIXED = {"slopes": "ρ", "temperatures": "τ"}  # tables without weights, by their function
 _NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
@@ -115,8 +98,6 @@ _NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
     "l2": (False, "length"),
 }
 _THIS = TensorName("n")
-_FACTOR = TensorName("α")  # a constant of the model
-_EXPERT = TensorName("e")  # an expert that a token is routed to
 _BEFORE = Sum((_THIS, Minus(Number(1))))
 _STACKS = ("x", "z", "o")  # outputs of repeated layers
 _EXACT_GELU = ("gelu", "gelu_python", "gelu_10")  # gelu_10 also has bounds, which computations omit
@@ -141,7 +122,6 @@ _APART: tuple[
     ),
     tuple(OperationKind),
 )
-_NAME = 32  # characters of a part's name
 _LONG = 68  # characters of a line that is easy to read
 
 
@@ -152,7 +132,7 @@ def computation(scope: Scope) -> list[Assignment]:
     for apart in _APART:
         try:
             lines = _Computing(scope, apart).lines() if scope.items else []
-        except _UnknownError:
+        except UnknownOperationError:
             return []
         while len(lines) > 1 and lines[-1].shown == lines[-2].name:  # a repeated line, since dropout is omitted
             lines[-2:] = [replace(lines[-2], name=lines[-1].name)]
@@ -169,58 +149,20 @@ def _last(shape: Tree) -> Tree:
 
 def named_parts(scope: Scope) -> dict[str, Scope]:
     """Return the parts of a part by their names in its lines."""
-    own = _Computing(scope)
+    own = PartTensors(scope)
     return {own.name(item): item for item in own.items if isinstance(item, Scope)}
 
 
-class _UnknownError(Exception):
-    """Raised for an operation whose computation is unknown."""
-
-
-def _reaching(items: Iterable[Item]) -> list[Item]:
-    """Return the items without those whose results a class computes but does not use; all if it uses none.
-
-    An example is the attention pooling of an image encoder whose patches are the input of a language model.
-    """
-    every = list(items)
-    operations = {
-        id(item): [
-            entry for entry in ([item] if isinstance(item, Entry) else entries_of(item)) if not _is_weight(entry)
-        ]
-        for item in every
-    }
-    unused = [item for item in every if operations[id(item)] and not any(each.used for each in operations[id(item)])]
-    return every if len(unused) == sum(map(bool, operations.values())) else [i for i in every if i not in unused]
-
-
-def _is_weight(entry: Entry) -> bool:
-    return entry.kind is OperationKind.PARAMETER
-
-
-class _Computing:
+class _Computing(PartTensors):
     """The computation of one part: the names of tensors, and a line for each name."""
 
-    def __init__(self, scope: Scope, apart: tuple[OperationKind, ...] = ()) -> None:
-        self.scope = scope
+    def __init__(self, scope: Scope, apart: tuple[OperationKind, ...]) -> None:
+        super().__init__(scope)
         self.apart = apart  # kinds of operations whose results have their own lines
-        self.items = _reaching(items_of(scope))
-        self.made = {id(item.output): item for item in self.items if isinstance(item, Entry)}
-        self.parts: dict[int, Scope] = {}
-        for item in self.items:
-            if isinstance(item, Scope):
-                self.parts |= {id(entry.output): item for entry in entries_of(item)}
-                if item.loop:
-                    self.parts[id(item.loop[2])] = item
-        self.uses: dict[int, list[tuple[Item, int, Tensor]]] = {}
-        for item in self.items:
-            for place, x in enumerate(read_by(item)):
-                self.uses.setdefault(id(x.root), []).append((item, place, x))
-        self.named: dict[object, TensorName] = {}
         self.found: list[Assignment] = []
-        self.factors: dict[int, TensorName] = {}  # the constants of the model, by operation
 
     def lines(self) -> list[Assignment]:
-        """Return the lines; the last one is the output of the part. Raises _UnknownError."""
+        """Return the lines; the last one is the output of the part. Raises UnknownOperationError."""
         last = self.items[-1]
         for item in self.items:
             if isinstance(item, Scope) and item.loop:
@@ -235,20 +177,16 @@ class _Computing:
         if not any(isinstance(item, Scope) and item.loop for item in self.items) and any(
             id(item.output) not in self.uses for item in alone
         ):
-            raise _UnknownError  # more than one output
+            raise UnknownOperationError  # more than one output
         last_layers = id(y) in self.named  # the output of repeated layers has a name
         self.found.append(Assignment(TensorName("y"), self._shown(y, whole=not last_layers), shape_of(y)))
         if len(self.factors) != 1:
             return self.found
         (only,) = self.factors.values()
         return [
-            replace(line, shown=mapped(line.shown, lambda each: _FACTOR if each == only else each))
+            replace(line, shown=mapped(line.shown, lambda each: FACTOR if each == only else each))
             for line in self.found
         ]
-
-    def _factor(self, entry: Entry) -> TensorName:
-        """Return the name of a constant of the model; a part with several numbers them."""
-        return self.factors.setdefault(id(entry), replace(_FACTOR, index=Number(len(self.factors) + 1)))
 
     def _mixed(self, scope: Scope) -> None:
         """Add the lines for layers of several kinds, in any order, each of which reads the output of the previous."""
@@ -274,14 +212,14 @@ class _Computing:
                 continue
             shown = {self._shown(x) for x in each}
             if len(shown) != 1 or not isinstance(one := shown.pop(), TensorName):
-                raise _UnknownError
+                raise UnknownOperationError
             found.append(replace(one, index=_THIS))
         return found
 
     def _repeated(self, scope: Scope) -> None:
         """Add the lines for repeated layers, each of which reads the output of the previous."""
         if scope.loop is None:
-            raise _UnknownError
+            raise UnknownOperationError
         before, inner, after = scope.loop
         others = [self._beside(x) for x in read_by(scope) if x.root is not inner.root]
         self._run(self.name(scope), before, after, others, scope.count)
@@ -290,7 +228,7 @@ class _Computing:
         taken = {name.letter for name in self.named.values() if name.index is not None}
         letter = next((each for each in _STACKS if each not in taken), "")
         if not letter:
-            raise _UnknownError
+            raise UnknownOperationError
         self.found.append(Assignment(TensorName(letter, index=Number(0)), self._shown(before), shape_of(before)))
         layer = ModuleCall(name, (TensorName(letter, index=_BEFORE), *others), _THIS, f"{name}.*")
         self.found.append(Assignment(TensorName(letter, index=_THIS), layer, shape_of(after), count))
@@ -342,19 +280,6 @@ class _Computing:
         )
         return made and bool(self._called(x)[0])
 
-    def _computed(self, x: Tensor) -> bool:
-        """Return True unless a tensor is an input of the part."""
-        return id(x.root) in self.made or id(x.root) in self.parts
-
-    def _pieces(self, x: Tensor) -> list[Tensor]:
-        """Return the used pieces of a split tensor, in order."""
-        found: dict[int, Tensor] = {}
-        for _, _, view in self.uses.get(id(x), []):
-            piece = piece_of(view)
-            if piece is not None and piece.place is not None:
-                found[piece.place] = piece
-        return [found[place] for place in sorted(found)]
-
     def _assign(self, x: Tensor) -> None:
         shown = self._shown(x, whole=True)
         pieces = self._pieces(x)
@@ -379,60 +304,6 @@ class _Computing:
         """Return True for a convolution over a sequence, whose input is shown with the channels last."""
         return isinstance(item, Entry) and item.kind is OperationKind.CONVOLUTION and len(item.output.shape) == 3
 
-    def _of_each_expert(self, name: TensorName) -> TensorName:
-        """Return a name with the index of an expert: the same letter, or the first one that is free with this index."""
-        taken = {each.letter for each in self.named.values() if each.index == _EXPERT}
-        return TensorName(next(each for each in (name.letter, *_FREE) if each not in taken), index=_EXPERT)
-
-    def _by_expert(self, x: Tensor) -> bool:
-        """Return True if a tensor exists once per expert that a token is routed to."""
-        entry = self.made.get(id(x.root))
-        if entry is None or entry.kind in (OperationKind.COMBINE, OperationKind.ROUTE):
-            return False
-        return entry.kind is OperationKind.EXPERTS or any(self._by_expert(x) or self._routed(x) for x in entry.inputs)
-
-    def _routed(self, x: Tensor) -> bool:
-        """Return True for the weights of the experts that a token is routed to."""
-        entry = self.made.get(id(x.root))
-        return entry is not None and entry.kind is OperationKind.ROUTE
-
-    def _by_position(self, item: Entry) -> bool:
-        """Return True for a product with a fixed table of factors, one per position."""
-        made = [self.made.get(id(x.root)) for x in item.inputs[1:]]
-        return item.kind is OperationKind.MULTIPLY and any(each and each.function == "temperatures" for each in made)
-
-    def _called(self, x: Tensor, place: int | None = None) -> tuple[str, bool]:
-        """Return the usual name of a tensor, or of a piece of it, from the operation that reads it.
-
-        The second value is True if the tensor is only a part of that input.
-        """
-        if self._routed(x):
-            return "g", False
-        for item, position, view in self.uses.get(id(x), []):
-            if is_read_in_parts(item, view):
-                return "ε", False
-            piece = piece_of(view)
-            if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
-                continue
-            roles = _GENERAL_ROLES if item.function == GENERAL else ROLES.get(item.kind, ())
-            if position < len(roles) and roles[position]:
-                return roles[position], False
-            through = item.kind in _THROUGH or self._by_position(item)
-            role, partly = self._called(item.output) if through else ("", False)
-            if role and (position == 0 or item.kind is OperationKind.JOIN):
-                return role, partly or item.kind is OperationKind.JOIN
-        return "", False
-
-    def _fresh(self, wanted: str = "", partly: bool = False) -> TensorName:
-        """Return an unused name: the wanted one, if necessary with a number as its index."""
-        taken = {(name.letter, name.index) for name in self.named.values()}
-        if wanted:
-            indices = (Number(number) if number else None for number in count(int(partly)))
-            return next(TensorName(wanted, index=each) for each in indices if (wanted, each) not in taken)
-        used = {letter for letter, _ in taken}
-        letters = (letter for letter in _FREE if letter not in used)
-        return next((TensorName(letter) for letter in letters), None) or self._fresh(_FREE[0])
-
     # -- operations --------------------------------------------------------------------------------------------------
 
     def _shown(self, x: Tensor, whole: bool = False) -> Tree:
@@ -450,71 +321,16 @@ class _Computing:
             return self._entry(self.made[id(root)])
         return self._given(root)
 
-    def _given(self, x: Tensor) -> TensorName:
-        """Return the name of an input of the part."""
-        if id(x) not in self.named:
-            stored = next((each for each in weights_of(self.scope) if each.path == x.name), None)
-            self.named[id(x)] = vector(stored) if stored else self._input(x)
-        return self.named[id(x)]
-
-    def _input(self, x: Tensor) -> TensorName:
-        """Return the name of an input; with a subscript for the second of a kind, of an encoder or an image."""
-        earlier = {REUSED_KEYS: "k", REUSED_VALUES: "v"}
-        if own := earlier.get(x.name.rpartition(".")[2]):
-            return TensorName(own, index=Word("earlier"))
-        wanted = self._wanted(x)
-        indices = [each.root for each in read_by(self.scope) if table_of(each.root, self.scope)]
-        several = len({id(each) for each in indices if self._wanted(each) == wanted}) > 1
-        if several and (side := side_of(x)):
-            return TensorName(wanted, index=side)
-        return self._fresh(wanted)
-
-    def _wanted(self, x: Tensor) -> str:
-        if table := table_of(x, self.scope):
-            return "j" if is_several(x, self.scope) else TABLES[table]
-        if any(
-            is_read_in_parts(item, view) or whole_view(view) is not view for item, _, view in self.uses.get(id(x), [])
-        ):
-            return "ε"
-        if x.shape and x.shape[0] == 2:
-            return "θ"  # cosines and sines
-        if x.name.rpartition(".")[2] == FIRST_VALUES:
-            return "ν"
-        if any(each.function == SCATTERED and each.inputs[1].root is x for each in entries_of(self.scope)):
-            return "m"  # the tokens of images
-        first = next((each.root for each in read_by(self.scope)), None)
-        if x is first:
-            return "x"
-        sums = [each for each in entries_of(self.scope) if each.kind is OperationKind.ADD]
-        added = [each for each in sums if any(view.root is x and len(view.shape) == 4 for view in each.inputs)]
-        if added:  # to scores
-            return "ρ" if added[0].chosen is None else "κ"
-        taken = {name.letter for name in self.named.values()}
-        other = first is None or first.shape[:1] == (2,) or table_of(first, self.scope)  # x is free
-        return "x" if other and "x" not in taken else "m"
-
     def _part(self, scope: Scope) -> Tree:
         read = read_by(scope)
         if scope.loop:
-            raise _UnknownError
+            raise UnknownOperationError
         return ModuleCall(self.name(scope), tuple(self._shown(x) for x in read), module=scope.name)
-
-    def name(self, scope: Scope) -> str:
-        """Return the name of a part: its last word if that is unique, otherwise shortened to fit a line."""
-        name = scope.name.removesuffix(".*")
-        words = name.split(".")
-        first, last = words[0], words[-1]
-        scopes = [item for item in self.items if isinstance(item, Scope) and item is not scope]
-        mixed = [each.mixture.name for each in scopes if each.mixture and each.mixture is not scope.mixture]
-        others = [each.removesuffix(".*") for each in (*(each.name for each in scopes), *mixed)]
-        if all(other.rpartition(".")[2] != last for other in others):
-            return last
-        return f"{first}…{last}" if len(name) > _NAME and len(words) > 2 else name
 
     def _entry(self, entry: Entry) -> Tree:
         kind = entry.kind
         if kind in (OperationKind.OBSERVED, OperationKind.MOVE):
-            raise _UnknownError
+            raise UnknownOperationError
         if kind is OperationKind.PARAMETER:
             return vector(entry.weights[0])
         if kind is OperationKind.LOOKUP:
@@ -559,7 +375,7 @@ class _Computing:
                 if len(rest) == 1 and self._routed(entry.inputs[1]):
                     return Product((_of_expert(rest[0]), first))
                 if self._routed(entry.inputs[0]) and isinstance(rest[0], TensorName):  # a number for each expert
-                    return Pointwise((first, replace(rest[0], index=_EXPERT)))
+                    return Pointwise((first, replace(rest[0], index=EXPERT)))
                 return self._multiplied(entry, first, rest)
             case OperationKind.ADD if entry.function == SUBTRACTED:
                 return Sum((first, Minus(rest[0])))
@@ -594,7 +410,7 @@ class _Computing:
             case OperationKind.SELECT if entry.function == EARLIER:
                 layers = self.parts.get(id(entry.inputs[0].root))
                 if layers is None or not isinstance(first, TensorName):
-                    raise _UnknownError
+                    raise UnknownOperationError
                 return replace(first, index=tree(layers.count - entry.skipped))
             case OperationKind.SELECT if entry.function == LISTED:
                 return Applied("listed", (first,))
@@ -624,7 +440,7 @@ class _Computing:
             case OperationKind.COMBINE if entry.function == POOLED:
                 return Applied("pool", (first,))
             case OperationKind.COMBINE:
-                return Total(_EXPERT, Product((_of_expert(rest[0]), first)) if rest else first)
+                return Total(EXPERT, Product((_of_expert(rest[0]), first)) if rest else first)
             case OperationKind.MATCH if entry.function == "" and len(entry.output.shape) == 4:
                 return Applied("mix", (first, *rest), Word("stream"))
             case OperationKind.MATCH if entry.function == STREAMS:
@@ -648,7 +464,7 @@ class _Computing:
             case OperationKind.RECURRENCE:
                 gates = (self._gate(entry, first, name) for name in ("recurrent_gate", "input_gate"))
                 return Applied("lru", (first, *gates, TensorName("w", "recurrent_param")))
-        raise _UnknownError
+        raise UnknownOperationError
 
     def _gate(self, entry: Entry, u: Tree, name: str) -> TensorName:
         """Return a gate of a recurrence, with a line for it: one matrix and one row of biases for each head."""
@@ -683,7 +499,7 @@ class _Computing:
     def _multiplied(self, entry: Entry, x: Tree, others: Sequence[Tree]) -> Tree:
         """Return an elementwise product, or a product with a constant or with the root of a width."""
         if entry.function == RESCALED:
-            raise _UnknownError  # it has a norm of a matrix and its update, and does not multiply the bias
+            raise UnknownOperationError  # it has a norm of a matrix and its update, and does not multiply the bias
         if others:
             return Pointwise((x, *(Sum((Number(1), each)) if entry.function == "lifted" else each for each in others)))
         root = Root(tree(entry.inputs[0].width))
@@ -720,7 +536,7 @@ class _Computing:
         if entry.function == GAUSSIAN_TOP_K:
             return Applied("gaussian_topk", (x,))
         if entry.function not in _NORMS:
-            raise _UnknownError
+            raise UnknownOperationError
         about, divided = _NORMS[entry.function]
         which = {"rms_groups": Word("group"), "layer_groups": Word("group"), "channel": Word("time")}.get(
             entry.function
@@ -734,28 +550,6 @@ class _Computing:
             w = TensorName("w", below)
             shown = Pointwise((shown, Sum((Number(1), w)) if entry.function.endswith("_offset") else w))
         return Sum((shown, TensorName("b", below))) if "bias" in stored else shown
-
-    def _weight(self, entry: Entry, letter: str) -> TensorName:
-        """Return a weight, named after its torch module inside the part."""
-        every_axis = sorted((*entry.weights, *entry.shared), key=lambda weight: -len(weight.shape))
-        own = every_axis[-1:] if letter == "b" else every_axis[:1]
-        module, called = module_of(own[0].path) if own else ("", "")
-        if called.isdigit():  # in a list of modules
-            called = ".".join(module.split(".")[-2:])
-        entries = [item for item in self.items if isinstance(item, Entry)]
-        tied = own and own[0] in entry.shared  # such as the head's matrix, which any module may store
-        every = {
-            module_of(each.path)
-            for each in (weights_of(self.scope) if tied else [each for item in entries for each in item.weights])
-        }
-        if any(other != module and name == called for other, name in every):  # such as two adapters: qualify the name
-            called = ".".join(module.split(".")[-2:])
-        which = _EXPERT if entry.kind is OperationKind.EXPERTS else None
-        if own and any(each.path == own[0].path and each.shape != own[0].shape for each in weights_of(self.scope)):
-            which = TensorName(
-                self._called(entry.output)[0] or entry.path.rpartition(".")[2]
-            )  # rows of a larger matrix
-        return TensorName(letter, called.removesuffix("*"), which)
 
 
 def _decay(entry: Entry, step: Tree) -> tuple[Tree, Tree, tuple[Tree, ...]]:
@@ -774,7 +568,7 @@ def _terms(shown: Tree) -> tuple[Tree, ...]:
 
 
 def _of_expert(shown: Tree) -> Tree:
-    return TensorName(shown.letter, index=_EXPERT) if isinstance(shown, TensorName) else shown
+    return TensorName(shown.letter, index=EXPERT) if isinstance(shown, TensorName) else shown
 
 
 def _activated(name: str, x: Tree, *stored: Tree) -> Tree:
