@@ -28,8 +28,9 @@ def page(
 ) -> bytes:
     """Return a live page of some quantities, each in a tab, as HTML.
 
-    The derivation on the page belongs to the first quantity. If the page is too long, it has fewer switches, down to
-    those with ``ENOUGH`` formulas, then the short form of the derivation, and then still fewer switches.
+    The derivation on the page belongs to the first quantity; the page computes its numbers, rows and variants. If the
+    page is too long, it has fewer switches, down to those with ``ENOUGH`` formulas, then the short form of the
+    derivation, and then still fewer switches.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ def page(
             facts = [[replace(variants, most=most).facts() for variants in tab] for tab in tabs]
             told[most] = sheet(facts, Sheet(shares=shares), figure)
         if length not in written:
-            written[length] = _document(derivations, version, length)
+            written[length] = _document(derivations, version, "interactive" if length == "full" else length)
         made = Live(told[most]).render(written[length], "")
         if len(made) < MOST:
             return made

@@ -25,6 +25,7 @@ class Amount:
     shown: Expr  # the same formula, as printed
     value: int | Fraction | None = None
     share: Fraction | None = None
+    stated: bool = True  # whether the formula is printed
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class Frame:
     kind: int | None = None  # the number of its kind of layers in the strip of layers
     stacked: bool = False  # whether it is one of several parallel copies, such as experts
     lift: float = 0.0  # additional space below its row
+    bracketed: bool = True  # whether the number of repetitions is next to a bracket, and not in its head
 
 
 Node = Box | Plus | Frame
@@ -127,6 +129,8 @@ class Figure:
     graph: Graph
     notes: Sequence[str] = ()
     strips: Sequence[LayerStrip] = ()
+    shared: Sequence[str] = ()  # notes below all columns, if it is the first of several narrow columns
+    narrow: bool = False  # whether it is a narrow column: without formulas
 
     @property
     def repeats(self) -> bool:
