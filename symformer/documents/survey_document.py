@@ -272,7 +272,8 @@ def _differences(found: ModelTable) -> list[Block]:
         try:
             structure = compare(other, first).structure
         except SymformerError as error:
-            blocks.append(Paragraph([f"The structures are not compared: {error}."]))
+            reason, *_ = str(error).split("; ")
+            blocks.append(Paragraph([f"The structures are not compared: {reason}."]))
             continue
         if structure.same:
             one, two = structure.names

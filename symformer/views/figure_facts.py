@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sympy import Symbol, expand
+from sympy import Symbol, cancel, expand
 
 from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
@@ -68,7 +68,8 @@ def figure_of(
     placement = Placement.of(formula.conventions)
     ledger = place(part, placement) if placement != WHOLE else part.ledger
     root = question.account(ledger.apart, formula.conventions)
-    if expand(root.each.xreplace(formula.relations) - formula.expanded) != 0:
+    difference = expand(root.each.xreplace(formula.relations) - formula.expanded)
+    if difference != 0 and cancel(difference) != 0:  # fractions over sums of layers do not cancel by expansion
         raise DerivationError(f"{formula.id}: the separate kinds of layers do not sum to the formula")
     return FigureFacts(
         formula=formula,
