@@ -183,7 +183,7 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
         *counted,
     ]
     if form == "short":
-        return result, [*holds, _totals(formula, value, found.totals), Paragraph(short_check(found.check))]
+        return result, [*holds, part_totals(formula, value, found.totals), Paragraph(short_check(found.check))]
     rest = parts(found.parts, formula, first) if found.parts else []
     if examples := found.examples:
         rest += [*_leading(examples.leading, formula, subject), *_numbers(examples.substitution, formula, subject)]
@@ -201,8 +201,8 @@ def _chosen(found: DefinitionFacts) -> list[Block]:
     return [*blocks, *map(Paragraph, found.ranks)]
 
 
-def _totals(formula: Formula, value: int | Fraction | None, totals: Sequence[AmountFacts]) -> Table:
-    """Return the total of each part, for the short form."""
+def part_totals(formula: Formula, value: int | Fraction | None, totals: Sequence[AmountFacts]) -> Table:
+    """Return the table of the total of each part."""
     rows: Rows = [[[named(part.name, formula)], [Math.of(part.count)], [Math(factored(part.each))]] for part in totals]
     head: list[Line] = [["Part"], ["Copies"], ["Each"], ["Total"]]
     return amount_table(head, "lrl", rows, totals, value, [f"The {_unit(formula)} by part."], total=False)

@@ -81,6 +81,7 @@ class Heading:
     level: int  # 1, 2 or 3
     line: Line
     anchor: str = ""
+    opens_page: bool = False  # whether it starts a new page
     kind: Literal["heading"] = "heading"
 
 
@@ -192,8 +193,17 @@ class FigureBlock:
     kind: Literal["picture"] = "picture"
 
 
+@dataclass(frozen=True)
+class Exercise:
+    """A question, with a number of ruled lines for the solution."""
+
+    line: Line
+    ruled: int
+    kind: Literal["exercise"] = "exercise"
+
+
 BriefBlock = Heading | Paragraph | Equation | Table  # the blocks that the terminal and notebooks print
-Block = BriefBlock | Contents | Computation | References | FigureBlock
+Block = BriefBlock | Contents | Computation | References | FigureBlock | Exercise
 
 
 @dataclass(frozen=True)
@@ -246,7 +256,7 @@ def lines(blocks: Iterable[Block]) -> Iterator[Line]:
     """Yield every line of prose of these blocks, in reading order."""
     for block in blocks:
         match block:
-            case Heading(line=line) | Paragraph(line=line):
+            case Heading(line=line) | Paragraph(line=line) | Exercise(line=line):
                 yield line
             case Table(head=head, rows=rows, caption=caption):
                 yield from (caption, *head)
@@ -293,7 +303,7 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
 
     def resolved(block: Block) -> Block:
         match block:
-            case Heading(line=line) | Paragraph(line=line):
+            case Heading(line=line) | Paragraph(line=line) | Exercise(line=line):
                 return replace(block, line=put(line))
             case Table(head=head, rows=rows, caption=caption):
                 found = replace(block, head=[*map(put, head)], rows=[[*map(put, row)] for row in rows])

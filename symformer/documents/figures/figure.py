@@ -127,6 +127,7 @@ class Figure:
     graph: Graph
     notes: Sequence[str] = ()
     strips: Sequence[LayerStrip] = ()
+    filled: bool = True  # whether it states the amounts
 
     @property
     def repeats(self) -> bool:
@@ -137,7 +138,8 @@ class Figure:
     def alt(self) -> str:
         """The alternative text, for screen readers."""
         total = "" if self.amount.value is None else f" = {self.amount.value:,}"
-        said = f"{self.title} ({self.target}): {text(self.letter)} = {text(self.amount.shown)}{total} {self.unit}."
+        whole = f": {text(self.letter)} = {text(self.amount.shown)}{total} {self.unit}" if self.filled else ""
+        said = f"{self.title} ({self.target}){whole}."
         said += "".join(f" Layers, from the first: {strip.words()}." for strip in self.strips)
         return f"{said} {'; '.join(_said(self.graph))}."
 

@@ -115,7 +115,7 @@ class FigurePanel:
 
     def _foot(self) -> float:
         figure, y = self.figure, 0.0
-        copies = [COPIES if figure.amount.value is None else NUMBERS] if figure.repeats else []
+        copies = [COPIES if figure.amount.value is None else NUMBERS] if figure.repeats and figure.filled else []
         for note in [*figure.notes, *copies]:
             for line in wrap_prose(note, self.room, self.ruler):
                 y += LEADING - 1.6

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from .text_width import Ruler
 
 
-def illustration(found: FigureFacts) -> list[Block]:
-    """Return the figure of a model."""
-    return [FigureBlock(partial(_drawn, found), _caption(found), found.formula.id)]
+def illustration(found: FigureFacts, filled: bool = True) -> list[Block]:
+    """Return the figure of a model; it only names the parts if it is not ``filled``."""
+    return [FigureBlock(partial(_drawn, found, filled), _caption(found, filled), found.formula.id)]
 
 
 def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
@@ -34,8 +34,12 @@ def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> l
     return [FigureBlock(partial(_both, sides), caption, f"{formulas[0].id}.beside")]
 
 
-def _caption(found: FigureFacts) -> Line:
+def _caption(found: FigureFacts, filled: bool) -> Line:
     """Return the caption of the figure of one model."""
+    if not filled and found.is_traced:
+        return [f"The parts of {found.subject.title}, in the order in which its code names them."]
+    if not filled:
+        return [f"The architecture of {found.subject.title}, from bottom to top."]
     told = f"the formula of its {found.formula.measure.title}"
     if found.value is not None:
         told += ", its value, and the share of all its copies in the total"
@@ -44,11 +48,13 @@ def _caption(found: FigureFacts) -> Line:
     return [f"The architecture of {found.subject.title}, from bottom to top, each part with {told}."]
 
 
-def _drawn(found: FigureFacts, page: Page, ruler: Ruler | None = None) -> Drawing:
+def _drawn(found: FigureFacts, filled: bool, page: Page, ruler: Ruler | None = None) -> Drawing:
     from .figure_builder import FigureBuilder  # most languages never need it
     from .fitted_drawing import fitted_drawing
+    from .unfilled import unfilled
 
-    return fitted_drawing([FigureBuilder(found).architecture()], page, ruler)
+    figure = FigureBuilder(found).architecture()
+    return fitted_drawing([figure if filled else unfilled(figure)], page, ruler)
 
 
 def _both(sides: Sequence[FigureFacts], page: Page, ruler: Ruler | None = None) -> Drawing:

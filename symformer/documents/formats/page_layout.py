@@ -186,6 +186,8 @@ class Page:
                     return 0
                 case References(entries=entries):
                     lines += sum(-(-sum(map(len, said)) // LINE) for _, *said in entries)
+                case Heading(opens_page=True):
+                    return count
                 case Heading():
                     lines += 1
                 case Paragraph(line=line):

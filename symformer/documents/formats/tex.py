@@ -43,7 +43,8 @@ class Latex(Language):
         return with_macro(spelt)
 
     def prose(self, text: str) -> str:
-        return self._spelt(with_break_points(text, "\1"), {**self._SPECIAL, "\1": r"\allowbreak{}"})
+        spelt = self._spelt(with_break_points(text, "\1"), {**self._SPECIAL, "\1": r"\allowbreak{}"})
+        return _BLANK.sub(lambda found: rf"\underline{{\hspace{{{len(found[0]) // 4}em}}}}", spelt)
 
     def code(self, text: str) -> str:
         spelt = r"\allowbreak{}".join(
@@ -117,6 +118,9 @@ class Latex(Language):
             return rf">{{\raggedright\arraybackslash}}p{{{own}\linewidth}}"
 
         return "".join(spelt(place, kind) for place, kind in enumerate(align))
+
+
+_BLANK = re.compile(r"(?:\\_){4,}")  # an empty cell of a worksheet: underscores would leave gaps
 
 
 def without_bracket(rows: str) -> str:
