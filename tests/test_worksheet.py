@@ -138,7 +138,9 @@ def leaks(sheet: Document, givens: set[str]) -> Iterator[str]:
             said = [text(last)] if isinstance(last, Sum | Number) else []
         elif isinstance(block, Table):
             said = [plain(cell) for row in block.rows for cell in row[3:]]
-        yield from (each for each in said if len(each) > 3 and each in before and each not in givens and each != "< 0.1%")
+        yield from (
+            each for each in said if len(each) > 3 and each in before and each not in givens and each != "< 0.1%"
+        )
 
 
 CASES = [

@@ -54,6 +54,7 @@ from .notation import symbols_of
 from .part_sections import about_part, named, parts
 from .references import with_references
 from .sentences import sentence
+from .short_form import short_form
 from .subject import column, config_lines, in_subtitle, in_title, is_changed, subject_line
 from .verification import check, short_check
 
@@ -121,8 +122,8 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     if found.refused:
         blocks.append(Heading(1, ["Quantities without a formula"]))
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in found.refused]
-    if form == "short":  # two or three tables on a page need no numbers
-        blocks = [replace(block, caption=()) if isinstance(block, Table) else block for block in blocks]
+    if form == "short":
+        blocks = short_form(blocks, found.figure if len(chapters) == 1 else None)
     symbols_of(blocks)
     blocks, keys = with_references(blocks)
     titles = [each.formula.measure.title for each in found.quantities]
@@ -132,6 +133,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         blocks,
         ["transformer", found.subject.title, *titles],
         _attached(found.json, keys),
+        one_page=form == "short" and len(chapters) == 1,
     )
 
 

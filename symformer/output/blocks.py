@@ -190,7 +190,14 @@ class FigureBlock:
     caption: Line = ()
     id: str = ""
     number: int = 0
+    # Draws it again with less and less detail. On a page, the first drawing that fits what is left of it is printed.
+    overviews: Callable[..., Sequence[Drawing]] | None = None
     kind: Literal["picture"] = "picture"
+
+    @property
+    def fills(self) -> bool:
+        """Whether it takes what is left of a page, or is omitted if that is too little."""
+        return self.overviews is not None
 
 
 @dataclass(frozen=True)
@@ -215,6 +222,7 @@ class Document:
     blocks: Sequence[Block]
     keywords: Sequence[str] = ()
     attached: Sequence[tuple[str, str]] = ()
+    one_page: bool = False  # whether a format with pages reduces its type so that it fits one page
 
 
 def plain(line: Line, spell: Callable[[Tree], str] = text) -> str:

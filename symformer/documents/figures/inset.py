@@ -13,6 +13,7 @@ from ...views.figure_facts import FigureFacts, figure_facts
 
 if TYPE_CHECKING:
     from ..formats.page_layout import Page
+    from .figure import Figure
     from .primitives import Drawing
     from .text_width import Ruler
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 def illustration(found: FigureFacts, filled: bool = True) -> list[Block]:
     """Return the figure of a model; it only names the parts if it is not ``filled``."""
     return [FigureBlock(partial(_drawn, found, filled), _caption(found, filled), found.formula.id)]
+
+
+def compact_illustration(found: FigureFacts) -> list[Block]:
+    """Return the figure of a model for what is left of a page, with as much detail as fits."""
+    draw, overviews = partial(_drawn, found, True), partial(_overviews, found)
+    return [FigureBlock(draw, _caption(found, filled=False), found.formula.id, overviews=overviews)]
 
 
 def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
@@ -49,12 +56,23 @@ def _caption(found: FigureFacts, filled: bool) -> Line:
 
 
 def _drawn(found: FigureFacts, filled: bool, page: Page, ruler: Ruler | None = None) -> Drawing:
-    from .figure_builder import FigureBuilder  # most languages never need it
-    from .fitted_drawing import fitted_drawing
+    from .fitted_drawing import fitted_drawing  # most languages never need it
+
+    return fitted_drawing([_figure(found, filled)], page, ruler)
+
+
+def _overviews(found: FigureFacts, page: Page) -> list[Drawing]:
+    from .fitted_drawing import overview_drawings
+
+    return overview_drawings(_figure(found, True), page)
+
+
+def _figure(found: FigureFacts, filled: bool) -> Figure:
+    from .figure_builder import FigureBuilder
     from .unfilled import unfilled
 
     figure = FigureBuilder(found).architecture()
-    return fitted_drawing([figure if filled else unfilled(figure)], page, ruler)
+    return figure if filled else unfilled(figure)
 
 
 def _both(sides: Sequence[FigureFacts], page: Page, ruler: Ruler | None = None) -> Drawing:

@@ -74,8 +74,10 @@ class Latex(Language):
 
     def picture(self, block: FigureBlock) -> str:
         """Return a figure that fits the page, drawn by LaTeX itself."""
-        from .tex_pictures import picture  # not needed by documents without figures
+        from .tex_pictures import filling, picture  # not needed by documents without figures
 
+        if block.overviews is not None:
+            return filling(block.overviews(self.page), self.line(block.caption), self)
         drawing = block.draw(self.page)
         return picture(drawing, self, self.page.enlarged(drawing.width, drawing.height))
 
