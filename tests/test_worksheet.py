@@ -49,7 +49,7 @@ def answers(sheet: Document) -> dict[int, str]:
     found: dict[int, str] = {}
     for block in sheet.blocks[key_of(sheet) + 1 :]:
         if isinstance(block, Paragraph):
-            number, _, said = plain(block.line).removeprefix("Exercise ").partition(".")
+            number, _, said = plain(block.line).removeprefix("Exercise ").partition(":")
             found[int(number)] = said.strip()
         elif isinstance(block, Equation):
             found[len(found)] = text(block.chain.steps[-1])
@@ -96,7 +96,7 @@ def test_equations_of_the_key_have_the_numbers_of_their_exercises() -> None:
     sheet = made("deepseek-v3")
     solved = [block for block in sheet.blocks if isinstance(block, Equation) and block.id]
     above = [plain(sheet.blocks[sheet.blocks.index(each) - 1].line) for each in solved]  # type: ignore[union-attr]
-    assert above == [f"Exercise {each.number}." for each in solved]
+    assert above == [f"Exercise {each.number}:" for each in solved]
     whole = questions(sheet)[len(solved) - 1]
     assert "Use L = L_dense + L_moe." in whole
     assert "Use exercises 1, 2, 7, 10 and 12." in whole
@@ -113,6 +113,12 @@ def test_equations_of_the_key_have_the_numbers_of_their_exercises() -> None:
 )
 def test_question_names_what_is_counted(quantity: str, words: str) -> None:
     assert any(words in each for each in questions(made("llama-2-7b", quantity)))
+
+
+def test_cost_of_a_token_is_not_stated() -> None:
+    """A derivation of the cache states its bytes per token below the result."""
+    said = [plain(block.line) for block in made("llama-2-7b", "kv-cache").blocks if isinstance(block, Paragraph)]
+    assert not any("per token" in each for each in said)
 
 
 def test_question_about_one_rank_says_so() -> None:

@@ -49,7 +49,8 @@ from .verification import check
 GIVEN = {"Symbol", "Notation", "FLOPs per element"}  # headers of tables without results
 STEP = 70  # characters of a step that take one line of handwriting
 FEWEST, MOST = 2, 8  # ruled lines of an exercise
-BLANK = "_" * 14  # an empty cell of a table
+BLANK = "_" * 14  # an empty cell of a table,
+NARROW = "_" * 9  # and one of several in a row
 INTRODUCTION = (
     "Fill in the last column of each table, and solve the exercises with the symbols of the first table. Later "
     "exercises use the results of earlier ones."
@@ -249,8 +250,9 @@ class _Worksheet:
     def _blanked(self, table: Table, columns: Iterable[int]) -> Table:
         """Return a table with empty columns, and references to exercises in the others."""
         empty = set(columns)
+        blank = BLANK if len(empty) == 1 else NARROW
         rows = [
-            [[BLANK] if place in empty else self._exercises(cell) for place, cell in enumerate(row)]
+            [[blank] if place in empty else self._exercises(cell) for place, cell in enumerate(row)]
             for row in table.rows
         ]
         return replace(table, rows=rows)
@@ -258,9 +260,9 @@ class _Worksheet:
     def _ask(self, question: Line, ruled: int, answer: Line = (), shown: Equation | Table | None = None) -> None:
         """Add a numbered exercise with room for the solution, and its answer in words or as a block."""
         self.exercises += 1
-        name = Strong(f"Exercise {self.exercises}.")
-        self.blocks.append(Exercise([name, " ", *question], ruled))
-        self.answers.append(Paragraph([name, *maybe(answer, " ", *answer)]))
+        name = f"Exercise {self.exercises}"
+        self.blocks.append(Exercise([Strong(f"{name}."), " ", *question], ruled))
+        self.answers.append(Paragraph([Strong(name), *([": ", *answer] if answer else [":"])]))
         self.answers += [shown] if shown else []
 
     def ask_about_numbers(self) -> None:
