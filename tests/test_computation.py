@@ -24,7 +24,7 @@ LINES = {
         "[q, k, v] = x W_c_attnᵀ + b_c_attn [B, S, E + E + E]",
         "y = softmax_causal(q kᵀ/√(E/A)) v W_c_projᵀ + b_c_proj [B, S, E]",
     ],
-    ("gpt2", "h.*.mlp"): ["y = GELU(x W_c_fcᵀ + b_c_fc) W_c_projᵀ + b_c_proj […, E]"],
+    ("gpt2", "h.*.mlp"): ["y = GELU_tanh(x W_c_fcᵀ + b_c_fc) W_c_projᵀ + b_c_proj […, E]"],
     ("gpt2", "h.*.ln_1"): ["y = (x - mean(x))/std(x) ⊙ w + b […, E]"],
     ("gpt2", "h.*"): ["h = x + attn(ln_1(x)) [B, S, E]", "y = h + mlp(ln_2(h)) [B, S, E]"],
     ("gpt2", ""): [

@@ -124,7 +124,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
     size = {symbol.name: number for symbol, number in sizes.items()}
     epsilon = next((getattr(known, name) for name in EPSILONS if hasattr(known, name)), 1e-5)
     others = {name: getattr(functions, function) for name, function in case.words.items()}
-    said = words(case.epsilon or epsilon, case.gelu, **others)
+    said = words(case.epsilon or epsilon, **others)
     if case.cap:
         said["cap"] = lambda x: case.cap * (x / case.cap).tanh()
     if "N_state" in size:

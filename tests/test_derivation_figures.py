@@ -98,7 +98,7 @@ def test_html_includes_the_figure_and_caption(folder: Path) -> None:
     caption = re.search(r"<figcaption><b>Figure 1.</b> (.*?)</figcaption>", page)
     assert caption is not None
     assert "The architecture of GPT-2" in caption[1]
-    assert "the formula of its parameters, its value" in caption[1]
+    assert "the formula of its parameters, if it fits, its value" in caption[1]
 
 
 def test_figure_loads_nothing_and_has_no_id(folder: Path) -> None:

@@ -34,12 +34,12 @@ def derived(target: str, *arguments: str) -> str:
 @pytest.mark.parametrize("quantity", ["params", "active-params"])
 def test_stored_fixed_table_is_not_described_as_zero(quantity: str) -> None:
     whisper = derived("whisper-tiny", "-q", quantity)
-    assert "Fixed tables, activations and dropout have no parameters" not in whisper
-    assert "Stored weights that are not trained also count." in whisper
+    assert "Buffers, such as fixed tables, are not parameters." not in whisper
+    assert "every element of every weight, trained or not," in whisper
     if quantity == "params":
-        assert "The fixed table that this class stores as a weight is counted; other fixed tables" in whisper
+        assert "The fixed table that this class stores as a weight is counted; buffers are not parameters." in whisper
         # Vaswani et al. 2017: sines and cosines that GPT-2 does not have, and Whisper's encoder stores
-        assert "Fixed tables, activations and dropout have no parameters." in derived("gpt2")
+        assert "Buffers, such as fixed tables, are not parameters." in derived("gpt2")
 
 
 @pytest.mark.parametrize(
@@ -173,12 +173,16 @@ def test_every_preset_with_the_same_formula_is_listed(target: str) -> None:
 def test_a_block_names_what_mixes_the_tokens() -> None:
     """Lieber et al. 2024, section 2: Mamba or attention in a layer; Zuo et al. 2025, section 2: the sum of both."""
     both = derived("jamba")
-    assert "Each sublayer f, first a state-space mixer or attention, then the feed-forward network, computes" in both
-    assert "## The layers with a state-space mixer and a dense feed-forward network\n" in both
+    assert (
+        "Each sublayer f, first a state-space mixer or attention, then the feed-forward network, is applied as" in both
+    )
+    assert "### Layers with a state-space mixer and a dense feed-forward network\n" in both
     together = derived("falcon-h1")
-    assert "first the sum of a state-space mixer and attention, then the feed-forward network, computes" in together
+    assert (
+        "first the sum of a state-space mixer and attention, then the feed-forward network, is applied as" in together
+    )
     alone = derived("gpt2")
-    assert "Each sublayer f, attention and then the feed-forward network, computes" in alone
+    assert "Each sublayer f, attention and then the feed-forward network, is applied as" in alone
 
 
 def test_a_variant_is_described_in_words() -> None:

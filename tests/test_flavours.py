@@ -63,8 +63,8 @@ def test_commonmark_has_no_math_delimiters() -> None:
     blocks, spans = code(plain)
     assert len(blocks) == told("github").count("```math")
     # section 2.1 of arXiv:2412.19437: 3·E·H per dense layer
-    assert "N[dense_layers.mlp] = H · E + H · E + E · H\n                    = 3EH    (6)\n" in blocks
-    assert {"L_dense", "V × E", "layers.*.self_attn"} <= set(spans)
+    assert "N[dense_layers.mlp] = H · E + H · E + E · H\n                    = 3EH    (8)\n" in blocks
+    assert {"L_dense", "H × E", "layers.*.self_attn"} <= set(spans)
     starts = [line.index("=") for line in blocks[5].splitlines()]
     assert len(set(starts)) == 1
 

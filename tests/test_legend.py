@@ -9,12 +9,14 @@ import pytest
 from symformer.architectures import architecture, names
 from symformer.documents.computation import computation, named_parts
 from symformer.documents.ledger_dataflow import scopes_in
-from symformer.documents.legend import ROWS, legend, words_in
-from symformer.language.notation.display_tree import Applied, nodes
+from symformer.documents.legend import BASIS, ROWS, introduced, words_in
+from symformer.language.notation.display_tree import Applied, TensorName, nodes, tree
 from symformer.language.notation.text import text
-from symformer.output.blocks import Computation, Paragraph, Table
+from symformer.language.symbols import E
+from symformer.output.blocks import Assignment, Computation, Paragraph, plain
 
-KNOWN = {"x", "e", "exp", "log", "max", "tanh"}  # the input, and standard mathematics
+KNOWN = {"x", "W", "b", "e", "exp", "log", "max", "tanh"}  # the input, and standard mathematics
+WORDS = ("rms", "ReLU")
 TAKEN_APART = {"causal", "chunk", "near", "blocks"}  # subscripts of a softmax
 
 
@@ -49,10 +51,10 @@ def test_every_explanation_is_used() -> None:
 @pytest.mark.parametrize(
     ("name", "there", "absent"),
     [
-        ("gpt2", "softmax_causal(r)", "scan(u, Δ, a, β, γ, w)"),
-        ("bert", "softmax(r)", "softmax_causal(r)"),
-        ("gpt-oss", "softmax_causal(l)(r)", "softmax(r)"),
-        ("modernbert", "softmax_near(l)(r)", "softmax_causal(r)"),
+        ("gpt2", "softmax_causal(u)", "scan(u, Δ, a, β, γ, w)"),
+        ("bert", "softmax(u)", "softmax_causal(u)"),
+        ("gpt-oss", "softmax_causal(l)(u)", "softmax(u)"),
+        ("modernbert", "softmax_near(l)(u)", "softmax_causal(u)"),
         ("mamba2", "rms_group(x)", "rotate(x, θ)"),
         ("gemma2", "cap(x)", "route_l(x)"),
         ("llama", "σ(x)", "ρ"),  # SiLU contains it
@@ -60,17 +62,26 @@ def test_every_explanation_is_used() -> None:
     ],
 )
 def test_unused_words_are_not_explained(name: str, there: str, absent: str) -> None:
-    first, table = legend(words_of(name)[1])
-    assert isinstance(first, Paragraph)
-    assert isinstance(table, Table)
-    explained = [text(piece.shown) for (piece,), _ in table.rows if not isinstance(piece, str)]
+    first, *blocks = introduced(words_of(name)[1], set())
+    assert first == Paragraph(BASIS)
+    explained = [text(shown) for block in blocks if isinstance(block, Paragraph) for shown, _ in block.notation]
     assert there in explained
     assert absent not in explained
-    assert len({(shown, str(means)) for shown, (_, means) in zip(explained, table.rows, strict=True)}) == len(explained)
+    assert len(set(explained)) == len(explained)
 
 
-def test_quantities_without_computed_lines_have_no_legend() -> None:
-    assert legend([Paragraph(["x"])]) == []
+def test_words_are_explained_after_the_first_computation_that_has_them() -> None:
+    lines = [Computation([Assignment(TensorName("y"), Applied(word, (TensorName("x"),)), tree(E))]) for word in WORDS]
+    blocks = introduced([*lines, lines[0]], set())
+    assert [block.kind for block in blocks] == ["paragraph", *["computation", "paragraph"] * 2, "computation"]
+    explained = [block for block in blocks if isinstance(block, Paragraph)]
+    assert [[text(shown) for shown, _ in block.notation] for block in explained] == [[], ["rms(x)"], ["ReLU(x)"]]
+    assert plain(explained[1].line) == "Here, rms(x) is the square root of the mean of x² over the last axis."
+    assert introduced(lines, {"rms", "ReLU"}) == lines
+
+
+def test_blocks_without_computations_have_no_explanations() -> None:
+    assert introduced([Paragraph(["x"])], set()) == [Paragraph(["x"])]
 
 
 def test_names_of_lower_parts_are_not_letters() -> None:

@@ -58,4 +58,4 @@ def _footer_is_crowded(page: object) -> bool:
 def test_latex_keeps_a_short_table_with_its_equation() -> None:
     source = render(document(architecture("gpt2"), ["params"], "1"), "tex").decode()
     between = re.findall(r"\\usebox\{\\drawn\}\\fi\n\\par\}(.*)\n+\\begin\{equation\}", source)
-    assert between == [r"\nopagebreak"] * 5  # one for each part with weights
+    assert between == [r"\nopagebreak"] * 2  # of attention and of the MLP

@@ -30,6 +30,7 @@ from symformer.output.blocks import (
     Paragraph,
     Ref,
     Table,
+    computations_of,
     plain,
 )
 from symformer.output.chain import Chain
@@ -78,7 +79,7 @@ def blocks_of(target: str) -> tuple[Block, ...]:
 
 
 def lines_of(target: str) -> list[str]:
-    computed = [block for block in blocks_of(target) if isinstance(block, Computation)]
+    computed = [each for block in blocks_of(target) for each in computations_of(block)]
     return [f"{text(line.name)} = {text(line.shown)}" for block in computed for line in block.lines]
 
 
@@ -203,11 +204,11 @@ def test_parts_of_one_sum_have_different_labels() -> None:
     [
         # config.json: layer_types, layer_types, hybrid_override_pattern, first_k_dense_replace, attn_layer_period and
         # attn_layer_offset; the first layer of ModernBERT is a kind of its own
-        ("gpt-oss-20b", "Of the 24 layers, every 2nd layer from 1 to 23 is among the layers with local attention; "),
-        ("gemma-3-4b", "Of the 34 layers, every 6th layer from 6 to 30 is among the layers with global attention; "),
+        ("gpt-oss-20b", "Of the 24 layers, every 2nd layer from 1 to 23 is a layer with local attention; "),
+        ("gemma-3-4b", "Of the 34 layers, layers 6, 12, 18, 24 and 30 are layers with global attention; "),
         ("nemotron-nano-9b-v2", "Of the 56 layers, layers 15, 22, 31 and 40 are layers with attention; "),
         ("deepseek-v3", "In order, layers 1 to L_dense are layers with a dense feed-forward network and layers "),
-        ("jamba", "Of the 32 layers, every 8th layer from 5 to 29 is among the layers with attention; "),
+        ("jamba", "Of the 32 layers, layers 5, 13, 21 and 29 are layers with attention; "),
         ("modernbert", "The kinds of layers follow each other in the order of the config."),
     ],
 )

@@ -8,14 +8,13 @@ from statistics import NormalDist
 from typing import Any
 
 import torch
-import transformers
 from torch import Tensor, nn
 
 Function = Callable[..., Tensor]
 Chosen = tuple[Tensor, Tensor]  # the weights of the experts that a token is routed to, and their indices
 
 
-def words(epsilon: float, gelu: str = "gelu", **others: Function) -> dict[str, Function]:
+def words(epsilon: float, **others: Function) -> dict[str, Function]:
     """Return the words that most classes share, with the epsilon of their norms."""
     return {
         "mean": lambda x: x.mean(-1, keepdim=True),
@@ -24,7 +23,9 @@ def words(epsilon: float, gelu: str = "gelu", **others: Function) -> dict[str, F
         "length": lambda x: x.pow(2).sum(-1, keepdim=True).sqrt(),
         "SiLU": nn.functional.silu,
         "ReLU": nn.functional.relu,
-        "GELU": transformers.activations.ACT2FN[gelu],
+        "GELU": nn.functional.gelu,
+        "GELU_tanh": lambda x: nn.functional.gelu(x, approximate="tanh"),
+        "QuickGELU": lambda x: x * torch.sigmoid(1.702 * x),
         "tanh": torch.tanh,
         "σ": torch.sigmoid,
         "exp": torch.exp,

@@ -290,6 +290,7 @@ def _places(fields: Fields) -> dict[str, ConfigLocation]:
             less=fields.sizes[place.beside].names[0] if place.beside else "",
             of=place.part_of,
             rule=place.rule,
+            twins=place.twins,
         )
         for size, place in fields.sizes.items()
     }

@@ -16,7 +16,7 @@ DEPTHS = {L_dense: 3, L_moe: Field(("num_hidden_layers",), 61, beside=L_dense)}
 @dataclass(frozen=True, kw_only=True)
 class DeepSeekV3(Latent):
     """DeepSeek-V3, DeepSeek-AI 2024 [deepseek2024b], section 2.1: latent attention, and dense layers followed by layers
-    with experts. As in the transformers class, the bias that balances the router is a buffer, not a trained weight, and
+    with experts. As in the transformers class, the bias that balances the router is a buffer, which is not counted, and
     there is no module for multi-token prediction.
 
     >>> DeepSeekV3().formula("kv-cache")

@@ -49,10 +49,10 @@ NAMES = {**MIXER_NAMES, A_ssm: ("mamba_num_heads",), D_ssm: ("mamba_head_dim",),
 
 @dataclass(frozen=True, kw_only=True)
 class NemotronH(Decoder):
-    """Nemotron-H, NVIDIA 2025 [nvidia2025], section 2.1: each layer is either a Mamba-2 mixer, attention or an MLP.
+    """Nemotron-H, NVIDIA 2025 [nvidia2025], section 2.1: each layer is a Mamba-2 mixer, attention or an MLP. Attention
+    has no position embedding.
 
-    The three kinds of layers form three stacks here; their order does not affect any count. Attention has no position
-    embedding.
+    The three kinds of layers form three stacks here; their order does not affect any count.
 
     >>> NemotronH().formula("kv-cache")
     4*B*C*L_attn*G*D + 2*B*L_ssm*K_conv*A_ssm*D_ssm + 4*B*L_ssm*K_conv*G_ssm*N_state + 4*B*L_ssm*A_ssm*D_ssm*N_state

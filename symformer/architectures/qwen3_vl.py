@@ -81,7 +81,7 @@ class DeepstackLanguageModel(LanguageModel):
 class DeepstackLanguageTower(Component):
     """The language model and its head."""
 
-    title = "Language model with its head"
+    title = "Language model and head"
     role = "tower"
     tower = "language"
     shapes = DeepstackLanguageModel.shapes.replace("x[B,S,E]", "output")

@@ -23,9 +23,10 @@ NAMES = {**FAIRSEQ, P: ("max_target_positions",)}
 
 @dataclass(frozen=True, kw_only=True)
 class Whisper(PreNormBart):
-    """Whisper, Radford et al. 2022 [radford2022], section 2.2: convolutions over audio, then a pre-norm transformer.
+    """Whisper, Radford et al. 2022 [radford2022], section 2.2: a pre-norm encoder and decoder. The encoder reads the
+    frames of a sound after two convolutions with kernels of 3 frames, the second one with a stride of 2.
 
-    The second convolution reduces the 2·P_enc audio frames to the fixed number P_enc of encoder positions. The
+    The 2·P_enc audio frames become the fixed number P_enc of encoder positions. The
     encoder's sinusoidal positions are a weight in transformers that is not trained. Keys have no bias.
 
     >>> Whisper().params  # doctest: +NORMALIZE_WHITESPACE
@@ -61,9 +62,10 @@ class Whisper(PreNormBart):
 
     def embed(self, ops: Operations, tower: Tower, tokens: Tensor) -> Tensor:
         if tower == "encoder":
-            x = ops.activation("encoder.gelu_1", ops.convolution("encoder.conv1", tokens, E, (3,), padding=1), "gelu")
-            x = ops.convolution("encoder.conv2", x, E, (3,), stride=2, padding=1)
-            x = ops.channels_last(ops.activation("encoder.gelu_2", x, "gelu"))
+            x = ops.channels_last(ops.convolution("encoder.conv1", tokens, E, (3,), padding=1))
+            x = ops.channels_first(ops.activation("encoder.gelu_1", x, "gelu"))
+            x = ops.channels_last(ops.convolution("encoder.conv2", x, E, (3,), stride=2, padding=1))
+            x = ops.activation("encoder.gelu_2", x, "gelu")
             table = PositionEmbedding(rows=P_enc, fixed=True)
         else:
             x = ops.call(self.table, TokenEmbedding(), tokens)

@@ -27,6 +27,7 @@ class AttentionPooling(Component):
 
     title = "Attention pooling"
     role = "head"
+    purpose = "Attention with a learned query turns the tokens of an image into a single vector."
     shapes = "x[B,S,E] -> y[B,E]"
     constraints = (Divides(A, E),)
 

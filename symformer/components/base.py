@@ -48,6 +48,7 @@ class Component(Immutable, ABC):
 
     title: ClassVar[str]  # "Self-attention"
     role: ClassVar[str]  # its row in a comparison: "attention"
+    purpose: ClassVar[str] = ""  # a sentence on why a model has it, for documents
     tower: ClassVar[str] = ""  # the tower of a multimodal model that it is: "vision", "projector" or "language"
     shapes: ClassVar[str]  # "x[B,S,E] -> y[B,S,E]"
     relations: ClassVar[Relations] = FrozenDict()  # sizes that others determine, if the part is used alone

@@ -25,6 +25,9 @@ class ChannelMixing(Component):
 
     title = "Channel mixing"
     role = "MLP"
+    purpose = (
+        "Channel mixing has the role of a feed-forward network: it transforms each token, here with the preceding one."
+    )
     shapes = "x[B,S,E] -> y[B,S,E]"
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:

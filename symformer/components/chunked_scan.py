@@ -15,8 +15,8 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class ChunkedScan(Component):
-    """A short convolution, then a recurrent state of D_ssm by N_state numbers for each of A_ssm heads, gated and
-    usually normalized, Dao and Gu 2024 [dao2024], section 7.1; computed in chunks, section 6.
+    """A short convolution, then a recurrent state of D_ssm by N_state numbers for each of A_ssm heads, and a gate, Dao
+    and Gu 2024 [dao2024], section 7.1; computed in chunks, section 6.
 
     The paper's P, N and Q are D_ssm, N_state and C_chunk. The heads of each of G_ssm groups share the input and output
     projections (B and C) of their states. The convolution covers K_conv positions and computes K_conv - 1 positions
@@ -29,6 +29,7 @@ class ChunkedScan(Component):
 
     title = "State space dual mixer"
     role = "state-space mixer"
+    purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
     shapes = "x[B,S,E] -> y[B,S,E]"
     # Over a dimension of size 1, transformers' einsum multiplies and does not contract.
     constraints = (Divides(G_ssm, A_ssm), AtMost(Integer(2), N_state), AtMost(Integer(2), C_chunk))
@@ -45,6 +46,8 @@ class ChunkedScan(Component):
     def about(self) -> str:
         """Return the description, with the constant factors."""
         said = [super().about]
+        if self.normalized:
+            said.append(f"The result is normalized {'before' if self.norm_first else 'after'} the gate.")
         said += ["A constant factor scales its input."] if self.input_factor else []
         if self.factors:
             said += ["Each of the five pieces of the input projection has a constant factor of its own."]

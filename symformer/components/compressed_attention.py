@@ -45,6 +45,7 @@ class CompressedAttention(Component):
 
     title = "Compressed attention"
     role = "attention"
+    purpose = "Attention to compressed groups of tokens costs less for long sequences."
 
     heads: Expr = A
     keys: Literal["window", "sparse", "heavy"] = "sparse"  # the keys in addition to the window

@@ -29,6 +29,9 @@ class CompressedIndexer(Component):
 
     title = "Lightning indexer of compressed keys"
     role = "attention"
+    purpose = (
+        "The indexer chooses a few compressed keys for each query, so that attention over long sequences costs less."
+    )
     shapes = "x[B,S,E], c[B,S,R_q], angles[2,S,D_rope] -> m[B,1,S,floor(S/C_csa)]"
     constraints = (Divides(Integer(2), D_rope), AtMost(D_rope, D_idx))
 

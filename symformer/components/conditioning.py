@@ -28,6 +28,7 @@ class Conditioning(Component):
 
     title = "Conditioning vector"
     role = "embeddings"
+    purpose = "One vector tells every layer the timestep and the class."
     shapes = "timesteps[B], labels[B] -> c[B,E]"
 
     width: Expr = E

@@ -26,6 +26,7 @@ class ConvolutionalPositions(Component):
 
     title = "Positions from a convolution"
     role = "embeddings"
+    purpose = "A convolution over neighbouring tokens takes the place of a table of positions."
     shapes = "x[B,S,E] -> y[B,S,E]"
     constraints = (Divides(G_near, E), Divides(Integer(2), K_near))
 

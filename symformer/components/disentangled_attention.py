@@ -29,6 +29,7 @@ class DisentangledAttention(Component):
 
     title = "Disentangled attention"
     role = "attention"
+    purpose = "Scores depend on the content of the tokens and on their distance separately."
     shapes = "x[B,S,E], distances[1,2*P_rel,E] -> y[B,S,E]"
     relations = {D: E / A}
     constraints = (Divides(A, E),)

@@ -13,7 +13,7 @@ from .sandwich_block import SandwichBlock
 
 @dataclass(frozen=True, kw_only=True)
 class ExpertSandwichBlock(SandwichBlock):
-    """Attention computes ``x + norm(f(norm(x)))``, Ding et al. 2021 [ding2021]. Then ``x + norm(norm(f(norm(x))) +
+    """Attention is applied as ``x + norm(f(norm(x)))``, Ding et al. 2021 [ding2021]. Then ``x + norm(norm(f(norm(x))) +
     norm(g(x)))`` follows, where f is the feed-forward network and g the experts, which read the same x.
 
     >>> ExpertSandwichBlock().params

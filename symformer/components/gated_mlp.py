@@ -25,6 +25,7 @@ class GatedMLP(Component):
 
     title = "Gated feed-forward network"
     role = "MLP"
+    purpose = "The feed-forward network transforms each token independently of the others."
     shapes = "x[...,E] -> y[...,E]"
 
     hidden: Expr = H

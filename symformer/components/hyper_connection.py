@@ -25,6 +25,7 @@ class HyperConnection(Component):
 
     title = "Hyper-connection"
     role = "other"
+    purpose = "With several residual streams, the model learns how each layer reads them and writes to them."
     shapes = "x[B,S,N_hc,E] -> w[B,S,N_hc**2+2*N_hc]"
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ class HyperHead(Component):
 
     title = "Sum of residual streams"
     role = "other"
+    purpose = "The head reads a single vector for each token, so the residual streams are added first."
     shapes = "x[B,S,N_hc,E] -> y[B,S,E]"
 
     def forward(self, ops: Operations, x: Tensor) -> Tensor:

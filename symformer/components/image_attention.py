@@ -27,6 +27,7 @@ class ImageAttention(Component):
 
     title = "Attention over an image"
     role = "attention"
+    purpose = "Attention lets each patch of the image read from other patches."
     constraints = (Divides(A, E), Divides(Z_patch, Z))
 
     heads: Expr = A

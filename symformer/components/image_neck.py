@@ -23,6 +23,7 @@ class ImageNeck(Component):
 
     title = "Neck"
     role = "head"
+    purpose = "The decoder of masks reads fewer channels than the layers have."
     shapes = "x[B,Z**2/Z_patch**2,E] -> y[B,N_out,Z/Z_patch,Z/Z_patch]"
     constraints = (Divides(Z_patch, Z),)
 

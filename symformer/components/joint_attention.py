@@ -27,6 +27,7 @@ class JointAttention(Component):
 
     title = "Joint attention"
     role = "attention"
+    purpose = "A single attention lets text and image read from each other."
     constraints = (Divides(A, E),)
 
     heads: Expr = A

@@ -34,6 +34,7 @@ class LatentAttention(Component):
 
     title = "Multi-head latent attention"
     role = "attention"
+    purpose = "The cache can store one latent and one rotary key per token instead of the keys and values of all heads."
     constraints = (Divides(Integer(2), D_rope),)
 
     heads: Expr = A

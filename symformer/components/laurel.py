@@ -24,6 +24,7 @@ class Laurel(Component):
 
     title = "Learned augmented residual"
     role = "block"
+    purpose = "A path of low rank adds to the residual connection at little cost."
     shapes = "x[B,S,E] -> y[B,S,E]"
 
     rank: Expr = R_lau

@@ -15,7 +15,7 @@ from .sandwich_block import SandwichBlock
 class LaurelBlock(SandwichBlock):
     """Attention and a learned augmented residual connection (LAuReL), Menghani et al. 2024 [menghani2024], read the
     same norm of x. Their sum is divided by the root of 2: ``(x + norm(attention(norm(x))) + laurel(norm(x))) / √2``.
-    The feed-forward network f then computes ``x + norm(f(norm(x)))``, Ding et al. 2021 [ding2021].
+    The feed-forward network f then is applied as ``x + norm(f(norm(x)))``, Ding et al. 2021 [ding2021].
 
     >>> LaurelBlock().params
     4*E**2 + 3*E*H + 2*E*R_lau + 9*E

@@ -23,6 +23,7 @@ class LayerAdapter(Component):
 
     title = "Adapter of one layer"
     role = "other"
+    purpose = "Layers that share their weights still differ by small matrices of their own."
     shapes = "x[...,E] -> y[...,H]"
 
     out: Expr = H

@@ -15,8 +15,8 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class LayerScaleBlock(ResidualBlock):
-    """Each sublayer f, attention and then the feed-forward network, computes ``x + λ · f(norm(x))``, Touvron et al.
-    2021 [touvron2021b], section 2.
+    """Each sublayer f, attention and then the feed-forward network, is applied as ``x + λ · f(norm(x))``, Touvron et
+    al. 2021 [touvron2021b], section 2.
 
     >>> LayerScaleBlock().params
     4*E**2 + 2*E*H + 11*E + H

@@ -31,6 +31,7 @@ class LightningIndexer(Component):
 
     title = "Lightning indexer"
     role = "attention"
+    purpose = "The indexer chooses a few keys for each query, so that attention over long sequences costs less."
     shapes = "x[B,S,E], c[B,S,R_q], angles[2,S,D_rope] -> m[B,1,S,S]"
     constraints = (Divides(Integer(2), D_rope), AtMost(D_rope, D_idx))
 

@@ -20,6 +20,7 @@ class LinearProjector(Component):
 
     title = "Linear projector"
     role = "other"
+    purpose = "The projector turns image features into tokens of the language model."
     tower = "projector"
     shapes = "x[B,S,E_vis] -> y[B,S,E]"
 

@@ -24,6 +24,7 @@ class MLP(Component):
 
     title = "Feed-forward network"
     role = "MLP"
+    purpose = "The feed-forward network transforms each token independently of the others."
     shapes = "x[...,E] -> y[...,E]"
 
     hidden: Expr = H

@@ -89,6 +89,9 @@ class MoE(Component):
 
     title = "Mixture of experts"
     role = "MLP"
+    purpose = (
+        "Experts add parameters without adding as much computation, since each token passes through only a few of them."
+    )
     shapes = "x[B,S,E] -> y[B,S,E]"
     constraints = (AtMost(K, X),)
 

@@ -23,6 +23,7 @@ class PatchMerger(Component):
 
     title = "Patch merger"
     role = "other"
+    purpose = "The merger turns squares of image patches into tokens of the language model."
     shapes = "x[B,Z**2/Z_patch**2,E_vis] -> y[B,Z**2/(Z_patch**2*J_merge**2),E]"
     constraints = (Divides(Z_patch * J_merge, Z),)
 

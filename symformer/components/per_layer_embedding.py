@@ -25,6 +25,7 @@ class PerLayerEmbedding(Component):
 
     title = "Per-layer embeddings"
     role = "embeddings"
+    purpose = "A second table gives each layer an embedding of each token of its own."
     shapes = "tokens[B,S], x[B,S,E] -> per_layer[B,S,L,E_pli]"
 
     rows: Expr = V_pli

@@ -22,6 +22,7 @@ class PerLayerInput(Component):
 
     title = "Per-layer input"
     role = "block"
+    purpose = "Each layer reads an embedding of the token of its own."
     shapes = "x[B,S,E], per_layer[B,S,E_pli] -> y[B,S,E]"
 
     norm: Component = field(default_factory=RMSNorm)

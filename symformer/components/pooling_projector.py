@@ -23,6 +23,7 @@ class PoolingProjector(Component):
 
     title = "Pooling projector"
     role = "other"
+    purpose = "The projector turns image features into tokens of the language model."
     tower = "projector"
     shapes = "x[B,Z**2/Z_patch**2,E_vis] -> y[B,Z_pool**2,E]"
     constraints = (Divides(Z_patch * Z_pool, Z),)

@@ -31,7 +31,7 @@ def encoder_parts(bias: bool = True) -> dict[str, Component]:
 
 @dataclass(frozen=True, kw_only=True)
 class PostNormBlock(Component):
-    """Each sublayer f in turn computes ``norm(x + f(x))``, Vaswani et al. 2017 [vaswani2017], section 3.1.
+    """Each sublayer f in turn is applied as ``norm(x + f(x))``, Vaswani et al. 2017 [vaswani2017], section 3.1.
 
     >>> PostNormBlock().params
     4*E**2 + 2*E*H + 9*E + H

@@ -61,7 +61,7 @@ def _phrases(part: Component) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class PreNormBlock(ResidualBlock):
-    """Each sublayer f in turn computes ``x + f(norm(x))``, Xiong et al. 2020 [xiong2020], table 1.
+    """Each sublayer f in turn is applied as ``x + f(norm(x))``, Xiong et al. 2020 [xiong2020], table 1.
 
     >>> PreNormBlock().params
     4*E**2 + 2*E*H + 9*E + H
@@ -89,10 +89,10 @@ class PreNormBlock(ResidualBlock):
         first = alternatives(sorted(mixers, key="attention".__eq__))
         both = f"{first} and then" if first == "attention" else f"first {first}, then"
         which = {
-            1: "The single sublayer f computes",
-            2: f"Each sublayer f, {both} the feed-forward network, computes",
+            1: "The single sublayer f is applied as",
+            2: f"Each sublayer f, {both} the feed-forward network, is applied as",
             3: "Each sublayer f, self-attention, cross-attention to the encoder and then the feed-forward network, "
-            "computes",
+            "is applied as",
         }[sublayers]
         bare = " The first sublayer has no norm: ``x + f(x)``." if isinstance(norms[0], Identity) else ""
         return f"{which} ``x + f(norm(x))``, Xiong et al. 2020 [xiong2020], table 1.{bare}"

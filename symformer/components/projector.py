@@ -21,6 +21,7 @@ class Projector(Component):
 
     title = "Projector"
     role = "other"
+    purpose = "The projector turns image features into tokens of the language model."
     tower = "projector"
     shapes = "x[B,S,E_vis] -> y[B,S,E]"
 

@@ -28,6 +28,7 @@ class RelativeAttention(Component):
 
     title = "Relative attention"
     role = "attention"
+    purpose = "Scores depend on the distance between two tokens instead of their positions."
     shapes = "x[B,S,E], distances[1,S,E] -> y[B,S,E]"
     relations = {D: E / A}
     constraints = (Divides(A, E),)

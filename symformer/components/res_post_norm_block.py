@@ -14,7 +14,7 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class ResPostNormBlock(ResidualBlock):
-    """Each sublayer f, attention and then the feed-forward network, computes ``x + norm(f(x))``, Liu et al. 2022
+    """Each sublayer f, attention and then the feed-forward network, is applied as ``x + norm(f(x))``, Liu et al. 2022
     [liu2022], section 3.2.
 
     >>> ResPostNormBlock().params

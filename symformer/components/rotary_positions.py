@@ -24,6 +24,7 @@ class RotaryPositions(Component):
 
     title = "Rotary positions"
     role = "attention"
+    purpose = "Without positions, attention would not depend on the order of the tokens."
 
     width: Expr = D  # of the rotated part: the whole head or its first elements; the rest is unchanged
     keys: bool = True  # whether keys rotate, too

@@ -16,7 +16,7 @@ from .self_attention import SelfAttention
 
 @dataclass(frozen=True, kw_only=True)
 class SandwichBlock(ResidualBlock):
-    """Each sublayer f, attention and then the feed-forward network, computes ``x + norm(f(norm(x)))``, Ding et al.
+    """Each sublayer f, attention and then the feed-forward network, is applied as ``x + norm(f(norm(x)))``, Ding et al.
     2021 [ding2021].
 
     >>> SandwichBlock().params
@@ -44,7 +44,7 @@ class SandwichBlock(ResidualBlock):
         """Return the description, which depends on the sublayers."""
         crossed = len(self.parts) > 2 * len(self.branch)
         mixers = "self-attention, cross-attention to the encoder" if crossed else "attention"
-        said = f"Each sublayer f, {mixers} and then the feed-forward network, computes ``x + norm(f(norm(x)))``"
+        said = f"Each sublayer f, {mixers} and then the feed-forward network, is applied as ``x + norm(f(norm(x)))``"
         return f"{said}, Ding et al. 2021 [ding2021]."
 
     def ended(self, ops: Operations, sublayer: str, y: Tensor) -> Tensor:

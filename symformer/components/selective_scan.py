@@ -29,6 +29,7 @@ class SelectiveScan(Component):
 
     title = "Selective state-space mixer"
     role = "state-space mixer"
+    purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
     shapes = "x[B,S,E] -> y[B,S,E]"
 
     bias: bool = False  # of the input and output projections

@@ -34,6 +34,7 @@ class SelfAttention(Component):
 
     title = "Self-attention"
     role = "attention"
+    purpose = "Attention lets each token read from other tokens."
     relations = {G: A, D: E / A}
     constraints = (Divides(A, E), Divides(G, A))
 

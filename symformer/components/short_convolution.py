@@ -27,6 +27,7 @@ class ShortConvolution(Component):
 
     title = "Gated short convolution"
     role = "other"
+    purpose = "A short convolution lets each token read from the few tokens before it."
     shapes = "x[B,S,E] -> y[B,S,E]"
 
     bias: bool = False  # of the projections and of the convolution

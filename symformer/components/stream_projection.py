@@ -20,6 +20,7 @@ class StreamProjection(Component):
 
     title = "Stream projection"
     role = "embeddings"
+    purpose = "Streams that differ from the first are computed from it by a matrix."
     shapes = "x[B,S,E], magnitude[B,S,1] -> y[B,S,E]"
 
     def forward(self, ops: Operations, x: Tensor, magnitude: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ class TextConditioning(Component):
 
     title = "Conditioning vector of a text"
     role = "embeddings"
+    purpose = "One vector tells every layer the timestep and the text."
 
     width: Expr = E
     guidance: bool = False  # whether the guidance scale is an input, too, with two matrices of its own

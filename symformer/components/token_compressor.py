@@ -39,6 +39,7 @@ class TokenCompressor(Component):
 
     title = "Token compressor"
     role = "attention"
+    purpose = "Each group of tokens becomes a single entry of the cache."
 
     rate: Expr = C_hca  # the number of tokens of each group
     head_width: Expr = D

@@ -29,6 +29,7 @@ class WaveEncoder(Component):
 
     title = "Convolutions over a sound wave"
     role = "embeddings"
+    purpose = "Convolutions shorten a sound wave to a sequence of frames, which the layers read as tokens."
     shapes = "sound[B,320*S+80] -> x[B,S,E_wave]"
 
     # Of each channel of the first convolution over all positions, or a layer norm in every convolution.

@@ -30,7 +30,7 @@ from ..views.formula_facts import changed_conventions, check_of, conditions_of, 
 from .condition_text import conditions
 from .figures.inset import comparison_figure
 from .notation import symbols_of
-from .part_sections import about_part
+from .part_computations import about_part
 from .references import with_references
 from .sentences import sentence
 from .subject import config_lines, in_subtitle, subject_line

@@ -119,7 +119,8 @@ _FACTOR = TensorName("α")  # a constant of the model
 _EXPERT = TensorName("e")  # an expert that a token is routed to
 _BEFORE = Sum((_THIS, Minus(Number(1))))
 _STACKS = ("x", "z", "o")  # outputs of repeated layers
-_FUNCTIONS = {"gelu": "GELU", "relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ", "xielu": "xIELU"}
+_EXACT_GELU = ("gelu", "gelu_python", "gelu_10")  # gelu_10 also has bounds, which computations omit
+_FUNCTIONS = {"relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ", "xielu": "xIELU"}
 
 
 _APART: tuple[
@@ -781,5 +782,8 @@ def _activated(name: str, x: Tree, *stored: Tree) -> Tree:
         return x
     if name == "relu2":
         return Power(Applied("ReLU", (x,)), 2)
-    known = _FUNCTIONS.get(name.partition("_")[0], name)
-    return Applied("GELU" if "gelu" in name else known, (x, *stored))
+    if name == "quick_gelu":
+        return Applied("QuickGELU", (x,))
+    if "gelu" in name:
+        return Applied("GELU", (x,), None if name in _EXACT_GELU else Word("tanh"))
+    return Applied(_FUNCTIONS.get(name.partition("_")[0], name), (x, *stored))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -44,14 +44,17 @@ from ..output.chain import Chain
 from ..papers import paper
 from ..views.derivation_facts import AmountFacts, DefinitionFacts, DerivationFacts, QuantityFacts, derivation_facts
 from ..views.example_facts import LeadingFacts, PresetFacts, VariantFacts
-from ..views.formula_facts import ConditionFacts, SubjectFacts
+from ..views.formula_facts import ConditionFacts, SubjectFacts, is_per_rank
 from .amount_table import Rows, amount_table
 from .condition_text import conditions
 from .figures.inset import illustration
 from .key_result import message
 from .nearest_relative import nearest
 from .notation import symbols_of
-from .part_sections import about_part, named, parts
+from .part_computations import about_part
+from .part_places import named
+from .part_sections import ChapterParts, parts
+from .part_tables import unit_of
 from .references import with_references
 from .sentences import sentence
 from .short_form import short_form
@@ -106,18 +109,19 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     drawn = illustration(found.figure) if form == "full" and found.figure else []
     blocks: list[Block] = []
     related = nearest(found.relative) if found.relative else []
-    shown = [block for before, after in chapters for block in (*before, *after)]
+    shown = [block for each in chapters for block in each.blocks]
     if found.relative:
         related[-1:-1] = _further_symbols(related, shown, found.relative.structure.names[1])
     letters = _alphabet(found.subject, found.places, found.quantities[0].formula, shown) if shown else []
     if len(chapters) == 1:
-        ((before, after),) = chapters
-        blocks += [*before, *letters, *drawn, *after]
+        (one,) = chapters
+        blocks += [*one.result, *one.parts.opening, *drawn, *one.parts.model, *letters, *one.holds]
+        blocks += [*one.parts.rest, *one.checked]
     else:
         blocks += [Contents(), *([Heading(1, ["Symbols"], "symbols"), *letters] if letters else []), *drawn]
-        for each, (before, after) in zip(found.quantities, chapters, strict=True):
+        for each, chapter in zip(found.quantities, chapters, strict=True):
             blocks.append(Heading(1, [capital(each.formula.measure.title)], each.formula.measure.name))
-            blocks += [_lowered(block) for block in (*before, *after)]
+            blocks += map(_lowered, chapter.blocks)
     blocks += related
     if found.refused:
         blocks.append(Heading(1, ["Quantities without a formula"]))
@@ -127,8 +131,9 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     symbols_of(blocks)
     blocks, keys = with_references(blocks)
     titles = [each.formula.measure.title for each in found.quantities]
+    per_rank = any(is_per_rank(each.formula) for each in found.quantities)
     return Document(
-        in_title(found.subject, together or joined(titles)),
+        in_title(found.subject, together or joined(titles), rank=per_rank),
         in_subtitle(found.conventions) + _subtitle([each.check.is_exact for each in found.quantities], version),
         blocks,
         ["transformer", found.subject.title, *titles],
@@ -160,10 +165,26 @@ def _lowered(block: Block) -> Block:
     return replace(block, level=block.level + 1) if isinstance(block, Heading) else block
 
 
-def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool) -> tuple[list[Block], list[Block]]:
-    """Return the blocks of one quantity, before and after the table of symbols."""
+@dataclass(frozen=True)
+class _Chapter:
+    """The blocks of one quantity: its result and definition, the model and its parts, and what follows."""
+
+    result: Sequence[Block]
+    holds: Sequence[Block]  # when the formula holds
+    checked: Sequence[Block]
+    parts: ChapterParts = field(default_factory=ChapterParts)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All blocks in order."""
+        own = self.parts
+        return [*self.result, *own.opening, *own.model, *self.holds, *own.rest, *self.checked]
+
+
+def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool) -> _Chapter:
+    """Return the blocks of one quantity."""
     formula, value = found.formula, found.value
-    counted = _chosen(found.definition) if form == "short" else _counted(found.definition, formula, subject, first)
+    counted = _chosen(found.definition) if form == "short" else _counted(found, subject, first)
     holds = _conditions(found.conditions)
     if isinstance(formula, Ratio):
         checked: list[Block] = [Paragraph([found.checked or RATIO])]
@@ -171,13 +192,13 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
             sides = [*_side(formula.numerator, formula), *_side(formula.denominator, formula)]
             quotients = _quotients(formula, value, found.rows)
             checked = [*sides, *quotients, Heading(1, ["The check against torch"]), *checked]
-        return [*_ratio(formula, value, subject), *counted], [*holds, *checked]
+        return _Chapter([*_ratio(formula, value, subject), *counted], holds, checked)
     if isinstance(formula, TimeBound):
         checked = [Paragraph([found.checked])]
         if form == "full":
             sides = [*_side(formula.moved, formula, "bytes"), *_side(formula.work, formula, "flops")]
             checked = [*sides, Heading(1, ["The check against torch"]), *checked]
-        return [*_bound(formula, value, subject), *counted], [*holds, *checked]
+        return _Chapter([*_bound(formula, value, subject), *counted], holds, checked)
     structure = structured(formula.display_expr)
     result = [
         *_result(formula, structure, value, subject, found.definition.basis),
@@ -185,15 +206,16 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
         *counted,
     ]
     if form == "short":
-        return result, [*holds, part_totals(formula, value, found.totals), Paragraph(short_check(found.check))]
-    rest = parts(found.parts, formula, first) if found.parts else []
+        return _Chapter(result, holds, [part_totals(formula, value, found.totals), Paragraph(short_check(found.check))])
+    rest: list[Block] = []
     if examples := found.examples:
         rest += [*_leading(examples.leading, formula, subject), *_numbers(examples.substitution, formula, subject)]
     rest += _breakdown(formula, value, found.rows)
     if examples:
         rest += _presets(examples.presets, examples.more_presets, formula)
         rest += _variants(examples.variants, formula, subject)
-    return result, [*holds, *rest, *check(found.check)]
+    own = parts(found.parts, formula, first) if found.parts else ChapterParts()
+    return _Chapter(result, holds, [*rest, *check(found.check)], own)
 
 
 def _chosen(found: DefinitionFacts) -> list[Block]:
@@ -207,7 +229,7 @@ def part_totals(formula: Formula, value: int | Fraction | None, totals: Sequence
     """Return the table of the total of each part."""
     rows: Rows = [[[named(part.name, formula)], [Math.of(part.count)], [Math(factored(part.each))]] for part in totals]
     head: list[Line] = [["Part"], ["Copies"], ["Each"], ["Total"]]
-    return amount_table(head, "lrl", rows, totals, value, [f"The {_unit(formula)} by part."], total=False)
+    return amount_table(head, "lrl", rows, totals, value, [f"The {unit_of(formula)} by part."], total=False)
 
 
 def _ratio(formula: Ratio, value: int | Fraction | None, subject: SubjectFacts) -> list[Block]:
@@ -282,11 +304,6 @@ def _label(formula: Formula) -> Label:
     return Label(formula.measure.letter, "", formula.display_expr)
 
 
-def _unit(formula: Formula) -> str:
-    """Return the unit of a total: "parameters" for a total of weights, whose shapes count elements."""
-    return "parameters" if formula.measure.unit == "elements" else formula.measure.unit
-
-
 def _stated(value: str, unit: str, formula: Formula, subject: SubjectFacts) -> Paragraph:
     """Return the value of a formula in a sentence."""
     return Paragraph(["For ", *subject_line(subject, formula), ", this is ", Strong(value), f" {unit}."])
@@ -302,16 +319,17 @@ def _result(
         ]
         blocks.append(Paragraph(["Here ", *listed(*said), "."], defines=True))
     if value is not None:
-        unit = f"{_unit(formula)}, {basis}" if basis else _unit(formula)
+        unit = f"{unit_of(formula)}, {basis}" if basis else unit_of(formula)
         blocks.append(_stated(f"{value:,}", unit, formula, subject))
     return blocks
 
 
-def _counted(found: DefinitionFacts, formula: Formula, subject: SubjectFacts, first: bool) -> list[Block]:
-    about = about_part(formula.root, formula)
+def _counted(quantity: QuantityFacts, subject: SubjectFacts, first: bool) -> list[Block]:
+    formula, found = quantity.formula, quantity.definition
+    about = [] if quantity.parts else about_part(formula.root, formula)  # else it follows with the model
     blocks: list[Block] = [
         Heading(1, ["Definition and conventions"]),
-        Paragraph([*maybe(first, *about, " "), *sentence(found.statement)]),
+        Paragraph([*maybe(first and about, *about, " "), *sentence(found.statement)]),
     ]
     blocks += map(Paragraph, found.ranks)
     blocks += [Paragraph(sentence(each)) for each in found.without_effect]
@@ -350,7 +368,7 @@ def _alphabet(
     head: list[Line] = [["Symbol"], ["Meaning"], ["In the code"], [column(subject, formula)]]
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
     align, cells = "".join("cllr"[i] for i in cols), [[row[i] for i in cols] for row in rows]
-    values: Line = [", with their values in ", *subject_line(subject, formula)] if 3 in cols else []
+    values: Line = [", with their values in ", *subject_line(subject, formula, rank=False)] if 3 in cols else []
     table = Table([head[i] for i in cols], cells, align, caption=["Symbols", *values, "."])
     return [table, *(Paragraph(line) for line in config_lines(subject) if 3 in cols)]
 
@@ -375,6 +393,8 @@ def _place(size: Symbol, place: ConfigLocation | None) -> Line:
         return [Code(place.field), " of ", Code(place.of)]
     if place.rule:
         return [Code(place.field), ": ", *sentence(place.rule)]
+    if place.twins:
+        return listed([Code(place.field)], *([Code(twin)] for twin in place.twins))
     return [Code(place.field), *maybe(place.less, " minus ", Code(place.less))]
 
 
@@ -439,7 +459,7 @@ def _presets(found: Sequence[PresetFacts], more: int, formula: Formula) -> list[
     """Return the table of presets with this formula; ``more`` is the number of those that it leaves out."""
     blocks: list[Block] = []
     if found:
-        head: list[Line] = [["Preset"], [capital(_unit(formula))], ["Source of the sizes"]]
+        head: list[Line] = [["Preset"], [capital(unit_of(formula))], ["Source of the sizes"]]
         rows: list[Sequence[Line]] = [
             [[Code(preset.name)], [f"{preset.value:,}"], sentence(preset.source)] for preset in found
         ]

@@ -32,7 +32,10 @@ class _Named:
         """Return its names from the shortest, each with whether it is the end of a path without words left out."""
         found = [(len(short.split(".")), short, True) for _, short in self.keys]
         least = min(found)[0]
-        for path in self.paths:
+        shared = Counter(map(in_class, self.paths))
+        # A module that layers of several kinds have is not named after one of the kinds.
+        paths = [path if shared[in_class(path)] == 1 else in_class(path) for path in self.paths]
+        for path in paths:
             words = in_class(path).removesuffix(".*").split(".")
             below = [word for place, word in enumerate(words) if word != "*" and words[place + 1 : place + 2] != ["*"]]
             whole = [word for word in path.split(".") if word != "*"]

@@ -14,6 +14,8 @@ from ..ledger.layer_kinds import mixtures
 from ..output.blocks import Code, Math, Piece, listed, maybe
 
 LISTED = 12  # numbers of layers in a sentence
+FEW = 5  # numbers of equally spaced layers that are listed
+ONE = " is a "
 
 
 def layer_order(ledger: Ledger, layers: Sequence[Symbol], known: Mapping[Symbol, int]) -> dict[str, list[Piece]]:
@@ -46,9 +48,10 @@ def _one_after_another(kinds: Sequence[Scope], total: Expr) -> list[Piece]:
     for kind in kinds:
         after = expand(before + kind.count)
         first, last = Math.of(expand(before + 1)), Math.of(total if kind is kinds[-1] else after)
-        alone: list[Piece] = ["layer ", first, " is among the "]
+        alone: list[Piece] = ["layer ", first, ONE]
         several: list[Piece] = ["layers ", first, " to ", last, " are "]
-        ranges.append([*(alone if kind.count == 1 else several), *_kind(kind.count, kind.name)])
+        one = kind.count == 1
+        ranges.append([*(alone if one else several), *_kind(kind.count, kind.name, one)])
         before = after
     return ["In order, ", *listed(*ranges), "."]
 
@@ -60,31 +63,35 @@ def _numbered(kinds: Sequence[Scope], layers: Sequence[Symbol], known: Mapping[S
         return ["The kinds of layers follow each other in the order of the config."]
     *others, most = sorted(counts, key=order.count)
     numbers = {size: _places([place for place, each in enumerate(order, 1) if each == size]) for size in others}
-    said: list[list[Piece]] = [[where, *_kind(size, counts[size].name)] for size, where in numbers.items() if where]
+    said: list[list[Piece]] = [
+        [where, *_kind(size, counts[size].name, one=where.endswith(ONE))] for size, where in numbers.items() if where
+    ]
     rest = [_kind(size, counts[size].name) for size in (*(size for size in others if not numbers[size]), most)]
     said.append(["all others are ", *listed(*rest), *([", in the order of the config"] if rest[1:] else [])])
     told = [piece for place, each in enumerate(said) for piece in (*maybe(place, "; "), *each)]
     return [f"Of the {len(order)} layers, ", *told, "."]
 
 
-def _kind(count: Expr, name: str) -> list[Piece]:
-    """Return a kind of layers in words: the meaning of the size that counts it, or its name."""
+def _kind(count: Expr, name: str, one: bool = False) -> list[Piece]:
+    """Return a kind of layers, or one layer of it, in words: the meaning of the size that counts it, or its name."""
     meaning = letter(count).meaning if isinstance(count, Symbol) else ""
-    return [meaning] if meaning.startswith("layers ") else ["layers ", Code(name.removesuffix(".*"))]
+    if meaning.startswith("layers "):
+        return [meaning.replace("layers ", "layer ", 1) if one else meaning]
+    return [f"{'layer' if one else 'layers'} ", Code(name.removesuffix(".*"))]
 
 
 def _places(places: Sequence[int]) -> str:
     """Return the numbers of layers in words; empty if there are too many.
 
-    >>> _places([6, 12, 18]), _places([2])
-    ('every 6th layer from 6 to 18 is among the ', 'layer 2 is among the ')
+    >>> _places([6, 12, 18]), _places([6, 12, 18, 24, 30, 36, 42]), _places([2])
+    ('layers 6, 12 and 18 are ', 'every 6th layer from 6 to 42 is a ', 'layer 2 is a ')
     >>> _places([1, 2, 3, 7]), _places([2, 4])
     ('layers 1 to 3 and 7 are ', 'layers 2 and 4 are ')
     """
     steps = {after - before for before, after in pairwise(places)}
-    if len(places) > 2 and len(steps) == 1 and steps != {1}:
+    if len(places) > FEW and len(steps) == 1 and steps != {1}:
         (step,) = steps
-        return f"every {_ordinal(step)} layer from {places[0]} to {places[-1]} is among the "
+        return f"every {_ordinal(step)} layer from {places[0]} to {places[-1]}{ONE}"
     runs: list[list[int]] = []
     for place in places:
         if runs and place == runs[-1][-1] + 1:
@@ -95,7 +102,7 @@ def _places(places: Sequence[int]) -> str:
         return ""
     words = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
     if places == [places[0]]:
-        return f"layer {words[0]} is among the "
+        return f"layer {words[0]}{ONE}"
     return f"layers {', '.join(words[:-1])}{' and ' if words[1:] else ''}{words[-1]} are "
 
 

@@ -26,48 +26,82 @@ from ..language.notation.display_tree import (
     Tree,
     Word,
     nodes,
+    sizes_of,
 )
-from ..output.blocks import Assignment, Block, Computation, Line, Math, Paragraph, Piece, Table, listed
+from ..language.symbols import G
+from ..output.blocks import Assignment, Block, Computation, Line, Math, Paragraph, Piece, computations_of, maybe, plain
 
 HEADS = (
-    " In attention, shapes with four axes have one axis for the heads. A combined result for queries, keys and values "
-    "is split into heads before the scores, and the heads are concatenated before the output matrix. If there are "
-    "fewer key/value heads than query heads, several query heads share a key/value head."
+    "Queries, keys and values are split into heads before the scores, and the heads are concatenated before the output "
+    "matrix."
 )
+SHARED_HEADS = " Several query heads share each key/value head."
 SUBSCRIPTS = {"causal", "blocks", "chunk", "near"}  # of a softmax, explained with it
 USES = {"SiLU": "σ", "rms_group": "rms"}  # words that the meaning of another word uses
 
 
-def _named(letters: str) -> list[Piece]:
-    return listed(*([Math(TensorName(each))] for each in letters))
-
-
 BASIS: Line = [
-    *("Each part starts with its computation: ", Math(TensorName("x")), " is the input and ", Math(TensorName("y"))),
-    *(" the output, with shapes on the right. These letters are local to each part, as are ", *_named("qkv")),
-    *(" in attention, further inputs ", Math(TensorName("m")), ", intermediate results such as ", *_named("hrf")),
-    *(", and ", Math(TensorName("w")), " and ", Math(TensorName("b")), " without a subscript, the weights of a norm. "),
-    "A function with the name of a module is this module. Subscripts of weights are names of modules, with as much of "
-    "their paths as distinguishes them. Dropout, some constant factors, clamping bounds and the epsilon of norms are "
-    "omitted.",
+    *("In each computation, ", Math(TensorName("x")), " is the input of the part and ", Math(TensorName("y"))),
+    *(" its output, with shapes on the right. Other small letters belong to one part only. ", Math(TensorName("W"))),
+    *(" and ", Math(TensorName("b")), " are a matrix and a bias, with the name of their module as a subscript, and "),
+    "a function with the name of a module is this module; names have as much of their paths as distinguishes them. "
+    "Dropout, some constant factors, clamping bounds and the epsilon of norms are omitted.",
 ]
+PLURAL = {
+    *("t", "t_enc", "i", "i_enc", "i_img", "j", "s", "c", "θ", "θ_enc", "θ_n", "ν", "k_earlier", "v_earlier"),
+    *("row", "waves", "copies", "stream_weights", "listed", "images", "windows", "square", "first", "last"),
+    *("by_group", "by_row", "others_stream", "shift", "insert", "mix", "route"),
+}  # words whose meaning is a plural
 
-CAPTION: Line = ["Notation of the computations."]
 
+def introduced(blocks: Sequence[Block], known: set[str]) -> list[Block]:
+    """Return the blocks with the meaning of each word and letter of a computation after its first use.
 
-def legend(blocks: Sequence[Block]) -> list[Block]:
-    """Return the legend for the computations among these blocks; empty if there are none."""
-    found = [line for block in blocks if isinstance(block, Computation) for line in block.lines]
-    if not found:
-        return []
-    said: set[str] = set()
+    Parameters
+    ----------
+    blocks
+        Blocks of a document, in order.
+    known
+        The words and letters that earlier blocks use, to which those of these blocks are added.
+
+    """
+    found: list[Block] = []
     for block in blocks:
-        said |= set(words_in(block.lines)) if isinstance(block, Computation) else set()
-    said |= {USES[word] for word in said & USES.keys()}
-    rows: list[Sequence[Line]] = [[[Math(row.shown)], row.means] for row in ROWS if row.word in said]
-    heads = any(word.startswith("softmax") for word in said)
-    blocks = [Paragraph([*BASIS, *([HEADS] if heads else [])])]
-    return [*blocks, Table([["Notation"], ["Meaning"]], rows, "lw", caption=CAPTION)] if rows else blocks
+        computations = computations_of(block)
+        if computations and not known:
+            found.append(Paragraph(BASIS))
+        found.append(block)
+        used = {word for each in computations for word in words_in(each.lines)}
+        used |= {USES[word] for word in used & USES.keys()}
+        found += _meanings([row for row in ROWS if row.word in used - known])
+        heads = any(word.startswith("softmax") for word in used)
+        if heads and not any(word.startswith("softmax") for word in known):
+            shared = any(_has_shared_heads(each) for each in computations)
+            found.append(Paragraph([HEADS, *maybe(shared, SHARED_HEADS)]))
+        known |= used or {""} if computations else set()
+    return found
+
+
+def _has_shared_heads(computation: Computation) -> bool:
+    """Return whether a computation has tensors with key/value heads, of which there are fewer than query heads."""
+    return any(G in sizes_of(line.shape) for line in computation.lines)
+
+
+def _meanings(rows: Sequence[LegendEntry]) -> list[Block]:
+    """Return a sentence with the meanings of several words and letters, and a paragraph for each long one."""
+    short = [row for row in rows if not row.is_long]
+    blocks: list[Block] = []
+    if short:
+        said: list[Piece] = ["Here, "]
+        for place, row in enumerate(short):
+            last = place == len(short) - 1
+            said += [*maybe(place, "; and " if last else "; "), *row.statement]
+        blocks.append(_explained([*said, "."], short))
+    return [*blocks, *(_explained([*row.statement, "."], [row]) for row in rows if row.is_long)]
+
+
+def _explained(line: Line, rows: Sequence[LegendEntry]) -> Paragraph:
+    return Paragraph(line, notation=[(row.shown, plain(row.means)) for row in rows])
 
 
 def words_in(lines: Sequence[Assignment]) -> Iterator[str]:
@@ -126,13 +160,26 @@ class LegendEntry:
     word: str
     shown: Tree
     means: Line
+    where: str = ""  # where the notation stands
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the meaning has several clauses."""
+        return any(sign in f"{plain(self.means)} " for sign in ("; ", ": ", ". "))
+
+    @property
+    def statement(self) -> list[Piece]:
+        """The meaning as a clause."""
+        verb = "are" if self.word in PLURAL else "is"
+        comma = "," if plain(self.means).startswith(("for each ", "in some ")) else ""
+        return [Math(self.shown), f"{self.where} {verb}{comma} ", *self.means]
 
 
 _EXPERT = TensorName("e")
 _X, _H, _R, _F, _A, _W = map(TensorName, "xhrfaw")
 _N, _I = TensorName("n"), TensorName("i")  # a layer, and a position
 _COUNT = TensorName("l")  # a number
-_ALPHA, _THETA, _SCORES = TensorName("α"), TensorName("θ"), TensorName("r")
+_ALPHA, _THETA, _SCORES = TensorName("α"), TensorName("θ"), TensorName("u")
 
 
 _ENC, _EARLIER = Word("enc"), Word("earlier")
@@ -175,9 +222,7 @@ _ANSWER = FractionNode(Product((_at("q"), _at("h"))), Root(_COUNT))
 _READ = Sum((Product((_at("h"), _at("γ"))), Product((_W, _at("u")))))
 
 ROWS = (
-    LegendEntry("W", TensorName("W"), ["a weight matrix, named after its module"]),
-    LegendEntry("b", TensorName("b"), ["a bias, named after its module"]),
-    LegendEntry("w", TensorName("w"), ["a weight vector"]),
+    LegendEntry("w", TensorName("w"), ["a stored vector"]),
     LegendEntry("t", TensorName("t"), ["the token ids, each an index into the vocabulary"]),
     LegendEntry("t_enc", _at("t", _ENC), ["the token ids that the encoder reads"]),
     LegendEntry("i", _I, ["the positions, starting at 0"]),
@@ -213,7 +258,7 @@ ROWS = (
         TensorName("m"),
         ["an input in addition to ", Math(_X), ", such as the output of an encoder"],
     ),
-    LegendEntry("α", _ALPHA, ["a constant of the part; several in one part are numbered"]),
+    LegendEntry("α", _ALPHA, ["a constant of the part (several in one part are numbered)"]),
     LegendEntry(
         "n",
         _at("x", _N),
@@ -221,21 +266,27 @@ ROWS = (
             *(
                 "the output of layer ",
                 Math(_N),
-                "; each additional list of layers uses another letter. A function with ",
+                ", and a function with the subscript ",
             ),
-            *("the subscript ", Math(_N), " is layer ", Math(_N), " of the list with its name"),
+            *(Math(_N), " is layer ", Math(_N), " of the list with its name"),
         ],
     ),
     LegendEntry(
         "pieces",
         Listed((_H, _R)),
         [
-            "left of an equals sign: one result, split along its last axis into pieces whose widths are the terms of "
-            "its shape; a class may store the rows of its matrix in another order"
+            *("one result, split along its last axis into ", Math(_H), " and ", Math(_R)),
+            ", whose widths are the terms of its shape (a class may store the rows of its matrix in another order)",
         ],
+        " on the left of an equals sign",
     ),
-    LegendEntry("side by side", Listed((_R, _F)), ["right of an equals sign: concatenation along the last axis"]),
-    LegendEntry("rows", Listed((_R, _F), rows=True), ["concatenation along the sequence"]),
+    LegendEntry(
+        "side by side",
+        Listed((_R, _F)),
+        ["the concatenation along the last axis"],
+        " on the right of an equals sign",
+    ),
+    LegendEntry("rows", Listed((_R, _F), rows=True), ["the concatenation along the sequence"]),
     LegendEntry("⊙", Pointwise((_H, _R)), ["the elementwise product"]),
     LegendEntry("mean", _word("mean"), ["the mean over the last axis"]),
     LegendEntry("mean_group", _word("mean", below=Word("group")), ["the mean over each group of channels separately"]),
@@ -261,7 +312,7 @@ ROWS = (
     LegendEntry(
         "by_column",
         _word("by_column", TensorName("q"), TensorName("W")),
-        ["the same for the distances to all columns; scores add the product for the row and the column of a key"],
+        ["the same for the distances to all columns, and scores add the product for the row and the column of a key"],
     ),
     LegendEntry("mean_time", _word("mean", below=Word("time")), ["the mean of each channel over all positions"]),
     LegendEntry(
@@ -270,7 +321,7 @@ ROWS = (
     LegendEntry(
         "length_kernel",
         _word("length", TensorName("W"), below=Word("kernel")),
-        ["the length of the matrix at each position of a kernel: the square root of its sum of squares"],
+        ["the square root of the sum of squares of the matrix at each position of a kernel"],
     ),
     LegendEntry("length", _word("length"), ["the square root of the sum of ", Math(_SQUARE), " over the last axis"]),
     LegendEntry("softmax", _word("softmax", _SCORES), ["the softmax of the scores ", Math(_SCORES), " over all keys"]),
@@ -341,7 +392,7 @@ ROWS = (
     LegendEntry(
         "softmax with sinks",
         _word("softmax", Listed((_SCORES, _W))),
-        ["each head has a learned sink logit that takes part in the softmax and is then dropped"],
+        ["the softmax with a learned sink logit for each head, which takes part in the softmax and is then dropped"],
     ),
     LegendEntry(
         "rotate",
@@ -350,7 +401,7 @@ ROWS = (
             Math(_X),
             " with pairs of elements rotated by ",
             Math(_THETA),
-            "; elements without an angle are unchanged; the class determines the pairs",
+            " (elements without an angle are unchanged, and the class determines the pairs)",
         ],
     ),
     LegendEntry(
@@ -455,8 +506,14 @@ ROWS = (
     LegendEntry(
         "GELU",
         _word("GELU"),
-        [Math(_X), " times the standard normal CDF at ", Math(_X), ", or the approximation that the class uses"],
+        [Math(_X), " times the standard normal CDF at ", Math(_X)],
     ),
+    LegendEntry(
+        "GELU_tanh",
+        _word("GELU", below=Word("tanh")),
+        ["the approximation by a tanh of ", Math(_X), " times the standard normal CDF at ", Math(_X)],
+    ),
+    LegendEntry("QuickGELU", _word("QuickGELU"), [Math(_X), " times the logistic function at 1.702 times ", Math(_X)]),
     LegendEntry(
         "xIELU",
         _word("xIELU", _X, _H, _R),
@@ -466,11 +523,18 @@ ROWS = (
         ],
     ),
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
-    LegendEntry("select", _word("select"), ["one position of each sequence: the first, or the end of the text"]),
+    LegendEntry("select", _word("select"), ["one position of each sequence, such as the first"]),
     LegendEntry(
         "listed",
         _word("listed"),
-        ["the outputs of the layers that the config lists; each copy of a part reads one of them"],
+        [
+            *(
+                "the outputs of those layers of the part that computes ",
+                Math(_X),
+                " that the config lists, of which each ",
+            ),
+            "copy of a part reads one",
+        ],
     ),
     LegendEntry("images", _word("images"), ["the tokens of the images in the sequences, in order"]),
     LegendEntry(
@@ -482,7 +546,13 @@ ROWS = (
     LegendEntry(
         "lerp",
         _word("lerp", _X, _H, _R),
-        [Math(Sum((_X, Pointwise((_R, Sum((_H, Minus(_X)))))))), ": ", Math(_X), " with a share of ", Math(_H)],
+        [
+            Math(Sum((_X, Pointwise((_R, Sum((_H, Minus(_X)))))))),
+            ", which is ",
+            Math(_X),
+            " with a share of ",
+            Math(_H),
+        ],
     ),
     LegendEntry("previous", _word("previous"), [Math(_X), " at the preceding position, and zeros at the first one"]),
     LegendEntry("sum", _word("sum"), ["the sum over the last axis"]),
@@ -510,8 +580,8 @@ ROWS = (
         _word("streams", _X, _H),
         ["the residual stream ", Math(_X), " before the streams ", Math(_H), ", as one tensor with an axis for them"],
     ),
-    LegendEntry("first", _word("first"), ["the first positions of each sequence; their number is the subscript"]),
-    LegendEntry("last", _word("last"), ["the last positions of each sequence; their number is the subscript"]),
+    LegendEntry("first", _word("first"), ["the first positions of each sequence, as many as the subscript says"]),
+    LegendEntry("last", _word("last"), ["the last positions of each sequence, as many as the subscript says"]),
     LegendEntry("rest", _word("rest"), ["every position but the first, which is the class token"]),
     LegendEntry(
         "insert",
@@ -527,19 +597,19 @@ ROWS = (
     LegendEntry(
         "gather_keys",
         _word("gather_keys"),
-        ["for each query and key, the element of the key's row at their distance; the rows belong to the queries"],
+        ["for each query and key, the element of the key's row at their distance (the rows belong to the queries)"],
     ),
     LegendEntry(
         "conv",
         _word("conv", TensorName("W"), _X),
-        [Math(_X), " convolved with ", Math(TensorName("W")), " as a sliding kernel"],
+        [Math(_X), " convolved with the kernel ", Math(TensorName("W"))],
     ),
     LegendEntry(
         "scan",
         _word("scan", *map(TensorName, "uΔaβγw")),
         [
             *(
-                "per head, for each position i in turn, from a zero state: ",
+                "a scan, per head, for each position i in turn, from a zero state: ",
                 Math(Sum((_DECAYED, _TAKEN))),
                 " is the state ",
             ),
@@ -576,7 +646,12 @@ ROWS = (
         "lru",
         _word("lru", *map(TensorName, "urfw")),
         [
-            *("per channel, for each position i in turn, from a zero state: ", Math(_at("a")), " = ", Math(_LRU_DECAY)),
+            *(
+                "a gated recurrence, per channel, for each position i in turn, from a zero state: ",
+                Math(_at("a")),
+                " = ",
+            ),
+            Math(_LRU_DECAY),
             *(" is the decay, and ", Math(_at("h")), " = ", Math(_LRU_STATE), " is the state and the output; for the "),
             *("first token, ", Math(_at("h")), " = ", Math(_LRU_INPUT)),
         ],
@@ -585,7 +660,7 @@ ROWS = (
         "blockdiag",
         _word("blockdiag", _X, TensorName("W"), TensorName("b")),
         [
-            *(Math(_X), " is split along its last axis into a piece for each matrix in ", Math(TensorName("W"))),
+            *(Math(_X), " split along its last axis into a piece for each matrix in ", Math(TensorName("W"))),
             *("; each piece is multiplied by its matrix, and its row of ", Math(TensorName("b")), " is added"),
         ],
     ),
@@ -593,13 +668,8 @@ ROWS = (
         "route",
         _word("route", _X, below=_COUNT),
         [
-            *(
-                "for each token, the weights of the ",
-                Math(_COUNT),
-                " experts that it is routed to. The class computes ",
-            ),
-            *("the selection and the weights from the router logits ", Math(_X), "; some classes also select by a "),
-            "bias and by groups of experts",
+            *("the weights, for each token with router logits ", Math(_X), ", of the ", Math(_COUNT)),
+            " experts that it is routed to",
         ],
     ),
     LegendEntry(
@@ -639,6 +709,6 @@ ROWS = (
         ],
     ),
     LegendEntry(
-        "e", _EXPERT, ["as a subscript: an expert that the token is routed to; the sum runs over all of these"]
+        "e", _EXPERT, ["an expert that the token is routed to, and the sum runs over all of these"], " as a subscript"
     ),
 )

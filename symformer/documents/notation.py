@@ -17,10 +17,23 @@ from ..language.notation.display_tree import Applied, Label, ModuleCall, Size, T
 from ..language.notation.emitter import under
 from ..language.notation.text import text
 from ..language.symbols import letter
-from ..output.blocks import Block, Computation, Equation, Line, Math, Paragraph, Table, formulas_in, lines, plain
+from ..output.blocks import (
+    Block,
+    Computation,
+    Equation,
+    EquationNumber,
+    Line,
+    Math,
+    Paragraph,
+    Table,
+    computations_of,
+    formulas_in,
+    lines,
+    plain,
+)
 from .legend import ROWS, SUBSCRIPTS, words_in
 
-STANDARD = {"exp", "log", "max", "tanh", "x"}  # functions of every textbook, and the input of a part
+STANDARD = {"exp", "log", "max", "tanh", "x", "W", "b"}  # functions of every textbook, and what all computations use
 LOCAL = {"m", "ρ", "ε", "x_n"}  # letters with a row of the legend that some parts compute and others read
 
 
@@ -84,7 +97,7 @@ def symbols_of(blocks: Sequence[Block]) -> SymbolTable:
     for block in blocks:
         for name, meaning in _defined(block):
             table.define(name, meaning)
-        for line in block.lines if isinstance(block, Computation) else ():
+        for line in (line for computation in computations_of(block) for line in computation.lines):
             for each in nodes(line.name):
                 if isinstance(each, TensorName):
                     table.define_local(text(each))
@@ -115,11 +128,21 @@ def _name(shown: Tree) -> str:
 def _defined(block: Block) -> Iterator[tuple[str, str]]:
     """Yield the names of the document that a block defines, each with its meaning."""
     match block:
-        case Table(head=[["Symbol"], *_], rows=rows) | Table(head=[["Notation"], ["Meaning"]], rows=rows):
+        case Table(head=[["Symbol"], *_], rows=rows):
             for first, meaning, *_ in rows:
                 for piece in first:
                     if isinstance(piece, Math) and _name(piece.shown) not in LOCAL:
                         yield _name(piece.shown), plain(meaning)
+        case Table(rows=rows):
+            pieces = [piece for row in rows for cell in row for piece in cell]
+            numbers = any(isinstance(piece, EquationNumber) for piece in pieces)
+            for label in (piece.shown for piece in pieces if numbers and isinstance(piece, Math)):
+                if isinstance(label, Label):
+                    yield _name(label), _total(label)
+        case Paragraph(notation=notation) if notation:
+            for shown, meaning in notation:
+                if _name(shown) not in LOCAL:
+                    yield _name(shown), meaning
         case Paragraph(line=line, defines=True):
             for piece, after in pairwise(line):
                 match piece:
@@ -144,10 +167,11 @@ def _used(block: Block) -> Iterator[str]:
         yield from (_name(Size(size)) for size in sizes_of(shown))
         if isinstance(block, Equation):
             yield from (_name(each) for each in nodes(shown) if isinstance(each, Label))
-    if isinstance(block, Computation):
-        called = {each.function for line in block.lines for each in nodes(line.shown) if isinstance(each, ModuleCall)}
+    for computation in computations_of(block):
+        lines = computation.lines
+        called = {each.function for line in lines for each in nodes(line.shown) if isinstance(each, ModuleCall)}
         explained = {row.word for row in ROWS} | STANDARD | SUBSCRIPTS | called
-        yield from (word for word in words_in(block.lines) if word not in explained)
+        yield from (word for word in words_in(lines) if word not in explained)
 
 
 def _check_lines(block: Block) -> None:

@@ -15,8 +15,8 @@ from ..views.formula_facts import SubjectFacts, is_per_rank
 from .option_words import option_words
 
 
-def in_title(found: SubjectFacts, measures: str) -> str:
-    """Return a document's title: the model, its options in words, and the sizes changed from its target."""
+def in_title(found: SubjectFacts, measures: str, rank: bool = False) -> str:
+    """Return a document's title: the model or one rank of it, its options in words, and the changed sizes."""
     # Setting sizes does not change a target that has no sizes.
     sizes = [
         f"{size} = {text(value)}"
@@ -24,7 +24,8 @@ def in_title(found: SubjectFacts, measures: str) -> str:
         if found.has_own_sizes or not value.is_Integer
     ]
     changed = f" with {joined(sizes)}" if sizes else ""
-    return f"{', '.join([found.title, *option_words(found.options)])}{changed}: {measures} in closed form"
+    whose = ", ".join([found.title, *option_words(found.options)])
+    return f"{'One rank of ' if rank else ''}{whose}{changed}: {measures} in closed form"
 
 
 def in_subtitle(conventions: Mapping[str, str]) -> str:
@@ -43,16 +44,17 @@ def column(found: SubjectFacts, formula: Formula) -> str:
     return "Value" if is_changed(found, formula) or not found.known else found.name
 
 
-def subject_line(found: SubjectFacts, formula: Formula) -> Line:
+def subject_line(found: SubjectFacts, formula: Formula, rank: bool = True) -> Line:
     """Return its name with every setting of a formula, for a sentence.
 
-    Examples are "gpt2 with E = 1,024" and "one rank of llama-2-70b with N_tp = 8".
+    Examples are "gpt2 with E = 1,024" and "one rank of llama-2-70b with N_tp = 8", or without ``rank``, for the sizes
+    of the whole model, "llama-2-70b with N_tp = 8".
     """
     run = {size: Integer(number) for size, number in found.run.items() if size in formula.symbols}
     sizes = {**found.changed_sizes, **run}
     notes: list[Line] = [[Code(option)] for option in found.changed_options]
     notes += [[Math.of(size), " = ", *_spelt(sizes[size])] for size in sorted(sizes, key=print_order)]
-    start = "one rank of " if is_per_rank(formula) else ""
+    start = "one rank of " if rank and is_per_rank(formula) else ""
     return [start, Code(found.name), *([" with ", *listed(*notes)] if notes else [])]
 
 

@@ -63,24 +63,31 @@ class TracedRun:
         known = dict.fromkeys(each for own in self.rows.values() for entry in own for each in _described(entry))
         return [Paragraph(sentence(f"Recognized in a run of its code: {'; '.join(known)}."))] if known else []
 
+    def is_recognized(self, line: AccountLine) -> bool:
+        """Return whether the purpose of every operation of a part is known."""
+        return all(entry.kind not in UNRECOGNIZED for entry in self.rows.get(line.key, ()))
+
+    def operations(self, line: AccountLine) -> list[Piece]:
+        """Return the recognized operations of a part, separated by semicolons."""
+        known: dict[tuple[str | Math, ...], list[str]] = {}
+        for entry in self.rows.get(line.key, ()):
+            if entry.kind not in UNRECOGNIZED and entry.kind is not OperationKind.PARAMETER:
+                names = known.setdefault(_operation(entry), [])
+                names += [_within(entry, line)] if entry.kind not in _UNNAMED else []
+        said: list[Piece] = []
+        for what, names in known.items():
+            said += [*maybe(said, "; "), *what, *maybe(bool(names), " (", *_codes(names), ")")]
+        return said
+
     def blocks(self, line: AccountLine) -> list[Block]:
         """Return a sentence on a part's operations, and one on each module with operations that are only counted."""
-        own = self.rows.get(line.key, ())
-        known: dict[tuple[str | Math, ...], list[str]] = {}
         unknown: dict[str, list[str]] = {}
-        for entry in own:
+        for entry in self.rows.get(line.key, ()):
             if entry.kind in UNRECOGNIZED:
                 module, _, row = entry.path.rpartition(".")
                 unknown.setdefault(module, []).append(row)
-            elif entry.kind is not OperationKind.PARAMETER:
-                names = known.setdefault(_operation(entry), [])
-                names += [_within(entry, line)] if entry.kind not in _UNNAMED else []
-        blocks: list[Block] = []
-        if known:
-            said: list[Piece] = ["Operations in a run: "]
-            for what, names in known.items():
-                said += [*maybe(len(said) > 1, "; "), *what, *maybe(bool(names), " (", *_codes(names), ")")]
-            blocks.append(Paragraph([*said, "."]))
+        known = self.operations(line)
+        blocks: list[Block] = [Paragraph(["Operations in a run: ", *known, "."])] if known else []
         for module, rows in unknown.items():
             number = len(dict.fromkeys(rows))
             times = "a product" if number == 1 else f"{number} products"

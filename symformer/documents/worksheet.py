@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+from sympy import Symbol
 
 from ..components.base import Component
 from ..formulas.derivation import Section
@@ -18,6 +20,7 @@ from ..output.blocks import (
     Code,
     Document,
     Equation,
+    EquationNumber,
     Exercise,
     FigureBlock,
     Heading,
@@ -29,6 +32,7 @@ from ..output.blocks import (
     References,
     Strong,
     Table,
+    capital,
     listed,
     maybe,
 )
@@ -36,12 +40,14 @@ from ..output.chain import Chain
 from ..views.derivation_facts import DerivationFacts, QuantityFacts
 from ..views.example_facts import LeadingFacts
 from ..views.exercise_facts import DifferenceFacts, ExerciseFacts
+from ..views.figure_facts import FigureFacts
 from ..views.formula_facts import SubjectFacts, is_per_rank
 from .derivation_document import laid_out, part_totals
 from .figures.inset import illustration
 from .layer_lists import in_class
 from .notation import symbols_of
 from .part_sections import id_of
+from .part_tables import unit_of
 from .references import with_references
 from .subject import in_subtitle, subject_line
 from .verification import check
@@ -52,8 +58,8 @@ FEWEST, MOST = 2, 8  # ruled lines of an exercise
 BLANK = "_" * 14  # an empty cell of a table,
 NARROW = "_" * 9  # and one of several in a row
 INTRODUCTION = (
-    "Fill in the last column of each table, and solve the exercises with the symbols of the first table. Later "
-    "exercises use the results of earlier ones."
+    "Fill in the tables, and solve the exercises with the symbols of the first table. Later exercises use the results "
+    "of earlier ones."
 )
 
 
@@ -77,11 +83,8 @@ def worksheet(found: DerivationFacts, exercises: ExerciseFacts, version: str) ->
     """
     quantity = _only(found)
     paper = laid_out(_without_results(found), version)
-    sheet = _Worksheet(quantity, found.subject)
+    sheet = _Worksheet(quantity, found.subject, found.figure)
     sheet.add(paper.blocks)
-    if found.figure:
-        first = next((place for place, each in enumerate(sheet.blocks) if isinstance(each, Table)), 0)
-        sheet.blocks[first + 1 : first + 1] = illustration(found.figure, filled=False)
     sheet.blocks.append(Heading(1, ["Further questions"], "questions"))
     sheet.ask_about_numbers()
     sheet.ask_further(exercises)
@@ -127,7 +130,7 @@ def _without_results(found: DerivationFacts) -> DerivationFacts:
         replace(each, value=None, params=None, purposes=(), rows=(), totals=(), examples=None)
         for each in found.quantities
     )
-    return replace(found, quantities=tuple(quantities), figure=None, relative=None)
+    return replace(found, quantities=tuple(quantities), relative=None)
 
 
 @dataclass
@@ -136,6 +139,7 @@ class _Worksheet:
 
     facts: QuantityFacts
     subject: SubjectFacts
+    figure: FigureFacts | None
     blocks: list[Block] = field(default_factory=list)
     answers: list[Block] = field(default_factory=list)
     numbers: dict[str, int] = field(default_factory=dict)  # the exercise of each equation, by id
@@ -147,7 +151,7 @@ class _Worksheet:
 
     @property
     def counted(self) -> str:
-        """What is counted, in words."""
+        """The counted things, in words."""
         measure = self.formula.measure
         return measure.title if measure.unit == "elements" else measure.unit
 
@@ -157,9 +161,9 @@ class _Worksheet:
         return Label(self.formula.measure.letter, "", self.formula.display_expr)
 
     def add(self, blocks: Sequence[Block]) -> None:
-        """Add the blocks of a derivation: what is given stays, and each numbered equation becomes an exercise."""
+        """Add the blocks of a derivation: the givens stay, and each numbered equation becomes an exercise."""
         kept = list(self._kept(blocks))
-        ids = [block.id for block in kept if isinstance(block, Equation)]
+        ids = [each for block in kept for each in _equation_ids(block)]
         self.numbers = {each: number for number, each in enumerate(ids, 1)}
         sections = {id_of(each.line, self.formula): each for each in self._sections()}
         rows = 0  # of tables with a blank column, since the last heading or exercise
@@ -168,15 +172,19 @@ class _Worksheet:
                 case Equation():
                     self._ask_for(block, sections.get(block.id), rows)
                     rows = 0
+                case Table() if any(_equation_ids(block)):
+                    self._ask_for_rows(block, sections)
                 case Table() if not _is_given(block):
                     self.blocks.append(self._blanked(block, [len(block.head) - 1]))
                     rows += len(block.rows)
+                case FigureBlock():
+                    self.blocks += illustration(self.figure, filled=False) if self.figure else ()
                 case _:
                     self.blocks.append(block)
                     rows *= not isinstance(block, Heading)
 
     def _kept(self, blocks: Sequence[Block]) -> Iterator[Block]:
-        """Yield what is given, the tables of the parts, and the numbered equations.
+        """Yield the givens, the tables of the parts, and the numbered equations.
 
         The statement of the main result, the check against torch, and other tables and equations are omitted.
         """
@@ -190,10 +198,12 @@ class _Worksheet:
                 if level is None or block.level <= level:
                     level = block.level if isinstance(checked, Heading) and block.line == checked.line else None
             stating |= isinstance(block, Equation) and block.key
-            if level is not None or isinstance(block, References | FigureBlock):
+            if level is not None or isinstance(block, References):
                 continue
             match block:
-                case Table() if _is_given(block) or (not stating and block.head[0] == [first_header]):
+                case Table() if _is_given(block):
+                    yield block
+                case Table() if not stating and (block.head[0] == [first_header] or any(_equation_ids(block))):
                     yield block
                 case Equation(id=id) if id and not stating:
                     yield block
@@ -229,18 +239,61 @@ class _Worksheet:
         labels = [piece for label in equation.chain.labels for piece in (" = ", Math(label))][1:]
         self._ask([*question, "Find ", *labels, "."], _lines(equation.chain), shown=replace(equation, key=False))
 
-    def _whose(self, section: Section | None) -> str:
+    def _ask_for_rows(self, table: Table, sections: Mapping[str, Section]) -> None:
+        """Ask for the totals of a table in which each row has an equation."""
+        ids = list(_equation_ids(table))
+        results = [place for place, cell in enumerate(table.head) if cell == [capital(unit_of(self.formula))]]
+        rows = []
+        for row in table.rows:
+            cells = [self._unsolved(cell) if place in results else list(cell) for place, cell in enumerate(row)]
+            rows.append([[self._numbered(piece) for piece in cell] for cell in cells])
+        head = [*table.head[:-1], ["Exercise"]]
+        self.blocks.append(replace(table, head=head, rows=rows))
+        chains = [sections[each].chain for each in ids]
+        several = f"s {self.exercises + 1} to {self.exercises + len(ids)}" if len(ids) > 1 else f" {self.exercises + 1}"
+        question = f" How many {self.counted} {self._whose(None if len(ids) > 1 else sections[ids[0]], 'each part')}? "
+        ruled = sum(_lines(chain) for chain in chains if chain is not None) // 2
+        question += "Fill in the table."
+        self.blocks.append(Exercise([Strong(f"Exercise{several}."), question], min(max(ruled, FEWEST), MOST)))
+        for each, chain in zip(ids, chains, strict=True):
+            self.exercises += 1
+            self.answers.append(Paragraph([Strong(f"Exercise {self.exercises}"), ":"]))
+            self.answers += [Equation(chain, id=each, reasons=self._relations(chain))] if chain is not None else []
+
+    def _unsolved(self, cell: Line) -> list[Piece]:
+        """Return the labels of an equation in a cell, followed by a blank."""
+        *labels, _ = cell
+        return [*labels, NARROW]
+
+    def _numbered(self, piece: Piece) -> Piece:
+        return str(self.numbers[piece.id]) if isinstance(piece, EquationNumber) else piece
+
+    def _relations(self, chain: Chain) -> list[Line]:
+        """Return the relations between sizes that each step of a part without subparts substitutes."""
+        found: list[Line] = []
+        for reason in chain.reasons:
+            used: list[Line] = [
+                [Math.of(size), " = ", Math.of(self.formula.relations[size])]
+                for size in reason
+                if isinstance(size, Symbol)
+            ]
+            found.append(["by ", *listed(*used)] if used else [])
+        return found
+
+    def _whose(self, section: Section | None, several: str = "") -> str:
         """Return the end of a question about the total of a part."""
         verb = "have" if self.formula.measure.unit == "elements" else "take"
         on = " on one rank" if is_per_rank(self.formula) else ""
+        if section is None and several:
+            return f"does {several} {verb}{on}"
         if section is None or section.line is self.formula.root:
             return f"are there in total{on}"
         line = section.line
         if line.is_common:
             return f"do the parts that all of these layers share {verb}{on}"
-        if line.is_kind or (section.composite and line.path.endswith("*")):
-            return f"does one of these layers {verb}{on}"
         title = line.part.title if isinstance(line.part, Component) else ""
+        if line.is_kind or (not title and line.path.endswith("*")):
+            return f"does one of these layers {verb}{on}"
         shown = f"{title[0].lower()}{title[1:]}" if title[:2].istitle() else title
         if len(section.lines) > 1:
             return f"does each {shown or 'of these modules'} {verb}{on}"
@@ -252,10 +305,15 @@ class _Worksheet:
         empty = set(columns)
         blank = BLANK if len(empty) == 1 else NARROW
         rows = [
-            [[blank] if place in empty else self._exercises(cell) for place, cell in enumerate(row)]
+            [self._emptied(cell, blank) if place in empty else self._exercises(cell) for place, cell in enumerate(row)]
             for row in table.rows
         ]
         return replace(table, rows=rows)
+
+    def _emptied(self, cell: Line, blank: str) -> list[Piece]:
+        """Return a blank for a cell, with the exercise that its value is from, if any."""
+        used = [piece for piece in cell if isinstance(piece, Ref)]
+        return [blank, *maybe(used, " by ", *self._exercises(used))]
 
     def _ask(self, question: Line, ruled: int, answer: Line = (), shown: Equation | Table | None = None) -> None:
         """Add a numbered exercise with room for the solution, and its answer in words or as a block."""
@@ -354,6 +412,15 @@ class _Worksheet:
 
 
 _PLURAL = re.compile(r".*(embedding|feature|position)s\b")
+
+
+def _equation_ids(block: Block) -> Iterator[str]:
+    """Yield the ids of the equations of a block: its own, or those in the rows of a table."""
+    if isinstance(block, Equation):
+        yield block.id
+    if isinstance(block, Table):
+        pieces = (piece for row in block.rows for cell in row for piece in cell)
+        yield from (piece.id for piece in pieces if isinstance(piece, EquationNumber))
 
 
 def _is_given(block: Block) -> bool:

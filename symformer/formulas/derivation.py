@@ -9,6 +9,7 @@ this to its own parts. So the equation of a kind is the total of a layer.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -289,9 +290,20 @@ def _telling(steps: list[tuple[Tree, Reason]]) -> list[tuple[Tree, Reason]]:
     """Drop steps that the next one only repeats, such as ``V · E`` before ``VE``."""
     found: list[tuple[Tree, Reason]] = []
     for shown, reason in steps:
-        same = found.pop()[1] if found and _plain(found[-1][0]) == shown else ()
+        same = found.pop()[1] if found and _repeats(found[-1][0], shown) else ()
         found.append((shown, same or reason))
     return found
+
+
+def _repeats(shown: Tree, following: Tree) -> bool:
+    """Return whether a step has the terms of the following one, in another order at most."""
+    if isinstance(shown, Sum) and isinstance(following, Sum):
+        return Counter(_opened(shown)) == Counter(_opened(following))
+    return _plain(shown) == following
+
+
+def _opened(shown: Sum) -> list[Tree]:
+    return [term for each in shown.terms for term in (each.terms if isinstance(each, Sum) else (each,))]
 
 
 def _plain(shown: Tree) -> Tree:

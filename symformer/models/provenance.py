@@ -27,6 +27,7 @@ class ConfigLocation:
     of: str = ""  # another size, if the field is a fraction or a multiple of it
     counted: str = ""  # the list entries that are counted, if the field is a list
     rule: str = ""  # how the class computes the size from the field, if it is not the field's value
+    twins: tuple[str, ...] = ()  # other fields, which must have the same value
 
 
 def size_meaning(size: Symbol, place: ConfigLocation | None) -> str:

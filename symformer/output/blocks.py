@@ -70,7 +70,15 @@ class Ref:
     number: int = 0
 
 
-Piece = str | Math | Code | Strong | Cited | Ref
+@dataclass(frozen=True)
+class EquationNumber:
+    """The number of an equation in a cell of a table; a reference to its id leads to this cell."""
+
+    id: str
+    number: int = 0
+
+
+Piece = str | Math | Code | Strong | Cited | Ref | EquationNumber
 Line = Sequence[Piece]
 
 
@@ -91,6 +99,7 @@ class Paragraph:
 
     line: Line
     defines: bool = False  # whether each of its formulas is a symbol, before its meaning
+    notation: Sequence[tuple[Tree, str]] = ()  # the notation that it explains, and the meaning of each
     kind: Literal["paragraph"] = "paragraph"
 
 
@@ -141,7 +150,7 @@ class Computation:
 class Table:
     """A table. Alignment is one letter per column: l, r, c, or w for a wide column of prose.
 
-    A table with a caption is numbered.
+    A table with a caption is numbered. ``computations`` are the computations whose expressions its cells print.
     """
 
     head: Sequence[Line]
@@ -151,6 +160,7 @@ class Table:
     caption: Line = ()
     number: int = 0
     branches: Sequence[tuple[str, str]] = ()  # of a tree, which the terminal draws: before each row's lines
+    computations: Sequence[Computation] = ()
     kind: Literal["table"] = "table"
 
     @classmethod
@@ -190,13 +200,13 @@ class FigureBlock:
     caption: Line = ()
     id: str = ""
     number: int = 0
-    # Draws it again with less and less detail. On a page, the first drawing that fits what is left of it is printed.
+    # Draws it again with less and less detail. On a page, the first drawing that fits the rest of it is printed.
     overviews: Callable[..., Sequence[Drawing]] | None = None
     kind: Literal["picture"] = "picture"
 
     @property
     def fills(self) -> bool:
-        """Whether it takes what is left of a page, or is omitted if that is too little."""
+        """Whether it takes the rest of a page, or is omitted if that is too little."""
         return self.overviews is not None
 
 
@@ -238,7 +248,7 @@ def plain(line: Line, spell: Callable[[Tree], str] = text) -> str:
                 said += words
             case Cited(key, number):
                 said += f"[{number or key}]"
-            case Ref(_, number):
+            case Ref(_, number) | EquationNumber(_, number):
                 said += f"({number})"
     return said
 
@@ -276,6 +286,16 @@ def lines(blocks: Iterable[Block]) -> Iterator[Line]:
                 yield caption
 
 
+def computations_of(block: Block) -> Sequence[Computation]:
+    """Return the computations of a block: itself, or those of a table."""
+    match block:
+        case Computation():
+            return (block,)
+        case Table(computations=computations):
+            return computations
+    return ()
+
+
 def formulas_in(blocks: Iterable[Block]) -> Iterator[Tree]:
     """Yield all mathematics of these blocks, displayed and inline."""
     for block in blocks:
@@ -288,13 +308,23 @@ def formulas_in(blocks: Iterable[Block]) -> Iterator[Tree]:
             yield from (piece.shown for piece in line if isinstance(piece, Math))
 
 
+def _equation_ids(block: Block) -> Iterator[str]:
+    """Yield the ids of the numbered equations of a block: its own, or those of the cells of a table."""
+    match block:
+        case Equation(id=str(id)) if id:
+            yield id
+        case Table(rows=rows):
+            pieces = (piece for row in rows for cell in row for piece in cell)
+            yield from (piece.id for piece in pieces if isinstance(piece, EquationNumber))
+
+
 def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
     """Return the blocks with numbered equations, tables, figures and citations, and the keys of the cited papers.
 
     Equations with an id and tables with a caption are numbered; papers are numbered in the order of citation.
     """
     keys = list(dict.fromkeys(piece.key for line in lines(blocks) for piece in line if isinstance(piece, Cited)))
-    ids = [block.id for block in blocks if isinstance(block, Equation) and block.id]
+    ids = [each for block in blocks for each in _equation_ids(block)]
     numbers = {each: number for number, each in enumerate(ids, 1)}
     tables, pictures = count(1), count(1)
 
@@ -307,6 +337,8 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
                 return Cited(key, keys.index(key) + 1)
             case Ref(each):
                 return Ref(each, numbers[each])
+            case EquationNumber(each):
+                return EquationNumber(each, numbers[each])
         return piece
 
     def resolved(block: Block) -> Block:

@@ -33,5 +33,4 @@ QUANTITY = StorageQuantity(
     ("weight", "shape"),
     {"without": WITHOUT},
     counts_storage=True,
-    frozen="Stored weights that are not trained also count.",
 )

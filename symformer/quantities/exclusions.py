@@ -11,11 +11,8 @@ from ..language.errors import RuleError
 from ..ledger.facts import Entry, Ledger, OperationKind, Table
 from .quantity import Convention, Conventions, Countable, Quantity, tally
 
-NO_WEIGHTS = "Fixed tables, activations and dropout have no parameters."
-SOME_WEIGHTS = (
-    "The fixed table that this class stores as a weight is counted; other fixed tables, activations and dropout have "
-    "no parameters."
-)
+NO_WEIGHTS = "Buffers, such as fixed tables, are not parameters."
+SOME_WEIGHTS = "The fixed table that this class stores as a weight is counted; buffers are not parameters."
 TABLES: tuple[Table, ...] = ("tokens", "layers", "positions", "segments")  # tables of distances belong to attention
 WITHOUT = Convention(
     {

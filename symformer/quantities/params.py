@@ -9,8 +9,8 @@ from .quantity import counts_nothing, measured, rows, stored
 
 QUANTITY = StorageQuantity(
     Measure("params", "parameters", "N", "elements"),
-    "The number of parameters: every element of every weight, trained or not, is counted, in matrices, in biases and "
-    f"in the scales and biases of norms. A weight used in two places is stored once and counted once. {NO_WEIGHTS}",
+    "The number of parameters: every element of every weight, trained or not, is counted, including biases and the "
+    f"weights of norms. A weight used in two places is counted once. {NO_WEIGHTS}",
     {
         **rows(stored, *STORING),
         **rows(counts_nothing, *WEIGHTLESS),
@@ -19,5 +19,4 @@ QUANTITY = StorageQuantity(
     ("weight", "shape"),
     {"without": WITHOUT},
     counts_storage=True,
-    frozen="Stored weights that are not trained also count.",
 )

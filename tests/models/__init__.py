@@ -34,7 +34,6 @@ class Computation:
     """How to evaluate the printed computation with torch, where it differs from the usual: tests/words.py."""
 
     config: Mapping[str, Any] = field(default_factory=dict)  # fields in addition to the small config
-    gelu: str = "gelu"  # the activation function that the computation prints as GELU
     words: Mapping[str, str] = field(default_factory=dict)  # printed function -> a function of tests/words.py
     cap: float = 0.0  # the soft cap c of c·tanh(x/c)
     epsilon: float = 0.0  # of the norms, if the config does not state it

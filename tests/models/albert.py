@@ -22,5 +22,5 @@ MODEL = ModelCase(
         ("AlbertForMaskedLM", "AlbertModel"),
         inputs="encoder tokens",
     ),
-    computation=Computation(gelu="gelu_new", apart=("attention",)),  # torch takes the norm inside
+    computation=Computation(apart=("attention",)),  # torch takes the norm inside
 )

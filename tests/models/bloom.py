@@ -15,5 +15,5 @@ MODEL = ModelCase(
     config=SmallConfig(
         "bloom", {"vocab_size": 29, "hidden_size": 12, "n_layer": 2, "n_head": 3}, ("BloomForCausalLM", "BloomModel")
     ),
-    computation=Computation(gelu="gelu_new", by_head=True, apart=("self_attention", "mlp")),  # they add their inputs
+    computation=Computation(by_head=True, apart=("self_attention", "mlp")),  # they add their inputs
 )

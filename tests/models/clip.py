@@ -28,5 +28,5 @@ MODEL = ModelCase(
         ("CLIPModel",),
         inputs="texts and images",
     ),
-    computation=Computation({"text_config.eos_token_id": 26}, gelu="quick_gelu"),
+    computation=Computation({"text_config.eos_token_id": 26}),
 )

@@ -17,5 +17,5 @@ MODEL = ModelCase(
         {"vocab_size": 29, "n_embd": 48, "n_layer": 2, "n_head": 4, "n_inner": 7, "rotary_dim": 6},
         ("CodeGenForCausalLM", "CodeGenModel"),
     ),
-    computation=Computation(gelu="gelu_new", words={"rotate": "neighbours"}),
+    computation=Computation(words={"rotate": "neighbours"}),
 )

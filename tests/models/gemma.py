@@ -18,5 +18,5 @@ MODEL = ModelCase(
         },
         ("GemmaForCausalLM", "GemmaModel"),
     ),
-    computation=Computation(gelu="gelu_pytorch_tanh", apart=("embed_tokens",)),  # torch takes the root inside
+    computation=Computation(apart=("embed_tokens",)),  # torch takes the root inside
 )

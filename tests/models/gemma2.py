@@ -24,7 +24,6 @@ MODEL = ModelCase(
     ),
     computation=Computation(
         {"query_pre_attn_scalar": 13, "attn_logit_softcapping": 7.0, "final_logit_softcapping": 7.0},
-        gelu="gelu_pytorch_tanh",
         cap=7.0,
         factors={"self_attn": (13**-0.5,)},
         apart=("embed_tokens",),  # torch takes the root inside

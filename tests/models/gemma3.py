@@ -25,7 +25,6 @@ MODEL = ModelCase(
     ),
     computation=Computation(
         {"query_pre_attn_scalar": 13, "rope_parameters": ROPES},
-        gelu="gelu_pytorch_tanh",
         factors={"self_attn": (13**-0.5,)},
         apart=("embed_tokens",),  # torch takes the root inside
     ),

@@ -37,7 +37,6 @@ MODEL = ModelCase(
             **{"text_config.query_pre_attn_scalar": 13, "text_config.rope_parameters": ROPES},
             "vision_config.layer_norm_eps": 1e-6,
         },
-        gelu="gelu_pytorch_tanh",
         factors={"self_attn": (13**-0.5,)},
         epsilon=1e-6,
         apart=("embed_tokens",),  # torch takes the root inside

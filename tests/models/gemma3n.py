@@ -21,7 +21,7 @@ FACTORS |= {
 }
 APART = ("embed_tokens", *(f"altup_{name}projections.{place}" for name in ("", "unembed_") for place in (0, 1)))
 USUAL: dict[str, Any] = {
-    **{"gelu": "gelu_pytorch_tanh", "cap": 30.0, "apart": APART, "factors": FACTORS},
+    **{"cap": 30.0, "apart": APART, "factors": FACTORS},
     "words": {
         **{"first_stream": "first_stream", "others_stream": "other_streams", "mix_stream": "mixed_streams"},
         **{"streams": "joined_streams", "mean_stream": "mean_of_streams", "magnitude": "magnitude"},

@@ -12,7 +12,7 @@ ROPES = {
 }
 ONE = {"": (1.0,), "local_layers.*": (1.0,), "global_layers.*": (1.0,)}  # of the layers, from their checkpoint
 
-USUAL: dict[str, Any] = {"gelu": "gelu_pytorch_tanh", "apart": ("embed_tokens",), "factors": ONE}
+USUAL: dict[str, Any] = {"apart": ("embed_tokens",), "factors": ONE}
 
 MODEL = ModelCase(
     "gemma4",

@@ -15,5 +15,5 @@ MODEL = ModelCase(
         {"vocab_size": 29, "n_positions": 13, "n_embd": 12, "n_layer": 2, "n_head": 3},
         ("OpenAIGPTLMHeadModel", "OpenAIGPTModel"),
     ),
-    computation=Computation(gelu="gelu_new", epsilon=1e-5),
+    computation=Computation(epsilon=1e-5),
 )

@@ -37,5 +37,5 @@ MODEL = ModelCase(
         {"vocab_size": 29, "n_positions": 13, "n_embd": 12, "n_layer": 2, "n_head": 3, "n_inner": 7},
         ("GPT2LMHeadModel", "GPT2Model"),
     ),
-    computation=Computation(gelu="gelu_new"),
+    computation=Computation(),
 )

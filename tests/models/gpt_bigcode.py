@@ -19,6 +19,6 @@ MODEL = ModelCase(
         },
         ("GPTBigCodeForCausalLM", "GPTBigCodeModel"),
     ),
-    computation=Computation(gelu="gelu_new"),
-    options={"multi-head GPT-BigCode": Computation({"multi_query": False}, gelu="gelu_new", by_head=True)},
+    computation=Computation(),
+    options={"multi-head GPT-BigCode": Computation({"multi_query": False}, by_head=True)},
 )

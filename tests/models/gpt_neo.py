@@ -21,5 +21,5 @@ MODEL = ModelCase(
         },
         ("GPTNeoForCausalLM", "GPTNeoModel"),
     ),
-    computation=Computation(gelu="gelu_new"),
+    computation=Computation(),
 )

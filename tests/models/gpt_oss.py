@@ -21,5 +21,5 @@ MODEL = ModelCase(
         },
         ("GptOssForCausalLM", "GptOssModel"),
     ),
-    computation=Computation({"rope_parameters": ROPE}, gelu="quick_gelu", route="of_chosen"),
+    computation=Computation({"rope_parameters": ROPE}, route="of_chosen"),
 )

@@ -15,5 +15,5 @@ MODEL = ModelCase(
         {"vocab_size": 29, "n_embd": 48, "n_layer": 2, "n_head": 3, "n_inner": 7, "rotary_dim": 6},
         ("GPTJForCausalLM", "GPTJModel"),
     ),
-    computation=Computation(gelu="gelu_new", words={"rotate": "neighbours"}),
+    computation=Computation(words={"rotate": "neighbours"}),
 )

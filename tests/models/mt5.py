@@ -22,5 +22,5 @@ MODEL = ModelCase(
         ("MT5ForConditionalGeneration", "MT5Model"),
         inputs="source and target",
     ),
-    computation=Computation(gelu="gelu_new"),
+    computation=Computation(),
 )

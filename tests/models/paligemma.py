@@ -29,7 +29,6 @@ MODEL = ModelCase(
     ),
     computation=Computation(
         {"text_config.rms_norm_eps": 1e-6, "vision_config.layer_norm_eps": 1e-6},
-        gelu="gelu_pytorch_tanh",
         epsilon=1e-6,
         apart=("embed_tokens",),  # torch takes the root inside
     ),

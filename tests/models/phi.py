@@ -19,5 +19,5 @@ MODEL = ModelCase(
         },
         ("PhiForCausalLM", "PhiModel"),
     ),
-    computation=Computation(gelu="gelu_new"),
+    computation=Computation(),
 )

@@ -23,5 +23,5 @@ MODEL = ModelCase(
         },
         ("RecurrentGemmaForCausalLM", "RecurrentGemmaModel"),
     ),
-    computation=Computation(gelu="gelu_pytorch_tanh", cap=30.0),
+    computation=Computation(cap=30.0),
 )

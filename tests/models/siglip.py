@@ -39,5 +39,5 @@ MODEL = ModelCase(
         ("SiglipModel",),
         inputs="texts and images",
     ),
-    computation=Computation(gelu="gelu_pytorch_tanh", epsilon=1e-6),
+    computation=Computation(epsilon=1e-6),
 )

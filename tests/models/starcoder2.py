@@ -19,5 +19,5 @@ MODEL = ModelCase(
         },
         ("Starcoder2ForCausalLM", "Starcoder2Model"),
     ),
-    computation=Computation(gelu="gelu_pytorch_tanh"),
+    computation=Computation(),
 )

@@ -37,6 +37,6 @@ MODEL = ModelCase(
     ),
     computation=Computation(),
     options={
-        "gated T5": Computation({"feed_forward_proj": "gated-gelu"}, gelu="gelu_new"),
+        "gated T5": Computation({"feed_forward_proj": "gated-gelu"}),
     },
 )

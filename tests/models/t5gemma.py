@@ -46,7 +46,6 @@ MODEL = ModelCase(
                 **{"query_pre_attn_scalar": 13, "attn_logit_softcapping": 7.0, "final_logit_softcapping": 7.0},
             }.items()
         },
-        gelu="gelu_pytorch_tanh",
         cap=7.0,
         epsilon=1e-6,
         factors={"self_attn": (13**-0.5,), "cross_attn": (13**-0.5,)},

@@ -23,5 +23,5 @@ MODEL = ModelCase(
         ("UMT5ForConditionalGeneration", "UMT5Model"),
         inputs="source and target",
     ),
-    computation=Computation(gelu="gelu_new"),
+    computation=Computation(),
 )

@@ -80,7 +80,7 @@ class Multimodal(HubDecoder):
 class LanguageModel(Component):
     """A language model without its head, in whose sequence the tokens of images replace those of placeholders."""
 
-    title = "Language model without its head"
+    title = "Language model"
     role = "tower"
     shapes = "tokens[B,S], images[B_vis,S_enc,E] -> x[B,S,E]"
 
@@ -101,7 +101,7 @@ class LanguageModel(Component):
 class LanguageTower(Component):
     """The language model and its head."""
 
-    title = "Language model with its head"
+    title = "Language model and head"
     role = "tower"
     tower = "language"
     shapes = "tokens[B,S], images[B_vis,S_enc,E] -> output"

@@ -24,7 +24,7 @@ def illustration(found: FigureFacts, filled: bool = True) -> list[Block]:
 
 
 def compact_illustration(found: FigureFacts) -> list[Block]:
-    """Return the figure of a model for what is left of a page, with as much detail as fits."""
+    """Return the figure of a model for the rest of a page, with as much detail as fits."""
     draw, overviews = partial(_drawn, found, True), partial(_overviews, found)
     return [FigureBlock(draw, _caption(found, filled=False), found.formula.id, overviews=overviews)]
 
@@ -47,7 +47,7 @@ def _caption(found: FigureFacts, filled: bool) -> Line:
         return [f"The parts of {found.subject.title}, in the order in which its code names them."]
     if not filled:
         return [f"The architecture of {found.subject.title}, from bottom to top."]
-    told = f"the formula of its {found.formula.measure.title}"
+    told = f"the formula of its {found.formula.measure.title}, if it fits"
     if found.value is not None:
         told += ", its value, and the share of all its copies in the total"
     if found.is_traced:

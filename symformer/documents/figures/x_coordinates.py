@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from sympy import Add
+
 from ...output.blocks import Code, Line, Math, Strong
 from .box_content import FORMULA, TITLE, BoxContent, box_content
 from .figure import Arrow, Box, Frame, Graph, Node, Plus
@@ -96,7 +98,8 @@ def times_of(frame: Frame) -> list[Line]:
     if frame.times == 1:
         return []
     number = frame.number is not None and not frame.times.is_Integer
-    return [["× ", Math.of(frame.times)], *([[f"= {frame.number:,}"]] if number else [])]
+    several: Line = ["× (", Math.of(frame.times), ")"] if isinstance(frame.times, Add) else ["× ", Math.of(frame.times)]
+    return [several, *([[f"= {frame.number:,}"]] if number else [])]
 
 
 def bracket(frame: Frame, ruler: Ruler) -> float:

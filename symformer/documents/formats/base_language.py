@@ -19,6 +19,7 @@ from ...output.blocks import (
     Contents,
     Document,
     Equation,
+    EquationNumber,
     Heading,
     Line,
     Math,
@@ -119,6 +120,8 @@ class Language(Format):
                 return self.cited(key, number)
             case Ref(id, number):
                 return self.ref(id, number)
+            case EquationNumber(id, number):
+                return self.equation_number(id, number)
         raise TypeError(f"not a piece of a line: {piece!r}")
 
     def equation(self, equation: Equation, row_break: str = "") -> str:
@@ -187,6 +190,10 @@ class Language(Format):
     @abstractmethod
     def ref(self, id: str, number: int) -> str:
         """Return the number of an equation, linked to it."""
+
+    @abstractmethod
+    def equation_number(self, id: str, number: int) -> str:
+        """Return the number of an equation in a cell of a table, with the anchor that references lead to."""
 
     @abstractmethod
     def columns(self, align: str) -> str:

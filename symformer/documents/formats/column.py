@@ -22,7 +22,7 @@ from ...language.notation.display_tree import (
 )
 from ...language.notation.emitter import under
 from ...language.notation.latex import LatexEmitter, upright
-from ...output.blocks import Cited, Code, Line, Math, Ref, Strong, Table
+from ...output.blocks import Cited, Code, EquationNumber, Line, Math, Ref, Strong, Table
 from .missing_glyphs import WIDE, replace_missing_letters, text_width
 from .page_layout import breadth, extent
 
@@ -218,8 +218,9 @@ def narrowest(line: Line) -> int:
                 widths += [_unbroken(run) for run in runs(text)]
             case Math(shown):
                 terms = shown.terms if isinstance(shown, Sum) else (shown,)
-                widths += [breadth(term) + 2 * (len(terms) > 1) for term in terms]
-            case Cited() | Ref():
+                more = 2 * (len(terms) > 1 or isinstance(shown, Label))  # a sign, or the underscores of a path
+                widths += [breadth(term) + more for term in terms]
+            case Cited() | Ref() | EquationNumber():
                 widths.append(len("[10]"))
     return max(widths)
 

@@ -25,6 +25,7 @@ from ...output.blocks import (
     Computation,
     Document,
     Equation,
+    EquationNumber,
     FigureBlock,
     Heading,
     Line,
@@ -164,6 +165,12 @@ class HTML(Language):
     def ref(self, id: str, number: int) -> Markup:
         return markup(f'<a href="#{self.anchor("eq:" + id)}">({number})</a>')
 
+    def equation_number(self, id: str, number: int) -> Markup:
+        anchor = self.anchor("eq:" + id)
+        return markup(
+            f'<span id="{self.anchor(id)}"><a id="{anchor}" class="number" href="#{anchor}">({number})</a></span>'
+        )
+
     def columns(self, align: str) -> str:
         """Return the alignment letters, which the template converts to classes."""
         return align
@@ -248,7 +255,7 @@ def _words(piece: Piece) -> str:
             return piece
         case Math(shown):
             return text(shown)
-        case Cited() | Ref():
+        case Cited() | Ref() | EquationNumber():
             return ""
     return piece.text
 

@@ -91,6 +91,9 @@ class Markdown(Language):
     def ref(self, id: str, number: int) -> str:
         return f"({number})"
 
+    def equation_number(self, id: str, number: int) -> str:
+        return f'<a id="{self.anchor(id)}"></a>({number})'
+
     def columns(self, align: str) -> str:
         return "|".join({"r": "---:", "c": ":---:"}.get(column, "---") for column in align)
 

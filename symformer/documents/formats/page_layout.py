@@ -21,6 +21,7 @@ from ...output.blocks import (
     Code,
     Computation,
     Equation,
+    EquationNumber,
     Heading,
     Line,
     Math,
@@ -313,7 +314,7 @@ def _length(piece: Piece) -> int:
             return text_width(piece)
         case Math(shown):
             return breadth(shown)
-        case Cited() | Ref():
+        case Cited() | Ref() | EquationNumber():
             return len("[1]")
         case Code(words) | Strong(words):
             return text_width(words)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...output.blocks import Cited, Code, Line, Math, Piece, Ref, Strong, Table, plain
+from ...output.blocks import Cited, Code, EquationNumber, Line, Math, Piece, Ref, Strong, Table, plain
 from .base_language import printable
 from .column import runs
 from .page_layout import breadth
@@ -213,7 +213,7 @@ def _width(piece: Piece) -> float:
             return 0.54 * len(text)
         case Math(shown):
             return 0.75 * breadth(shown)
-        case Cited() | Ref():
+        case Cited() | Ref() | EquationNumber():
             return 2.0
     raise TypeError(f"not a piece of a line: {piece!r}")
 

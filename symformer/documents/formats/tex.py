@@ -100,6 +100,9 @@ class Latex(Language):
     def ref(self, id: str, number: int) -> str:
         return rf"\eqref{{{label(id)}}}"
 
+    def equation_number(self, id: str, number: int) -> str:
+        return rf"\refstepcounter{{equation}}\label{{{label(id)}}}(\theequation)"
+
     def label(self, id: str) -> str:
         """Return the label of an equation."""
         return label(id)

@@ -34,7 +34,7 @@ def picture(drawing: Drawing, language: Language, scale: float) -> str:
 
 
 def filling(drawings: Sequence[Drawing], caption: str, language: Language) -> str:
-    """Return a figure with its caption for what is left of the page: the first picture that is legible there, if any.
+    """Return a figure with its caption for the rest of the page: the first picture that is legible there, if any.
 
     Each drawing is tried at its largest and at its smallest scale.
     """

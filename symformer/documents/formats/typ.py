@@ -34,7 +34,10 @@ class Typst(Language):
         return f"#{_string(with_break_points(signs, _ZERO_WIDTH_SPACE))};"
 
     def code(self, text: str) -> str:
-        return f"#raw({_string(_ZERO_WIDTH_SPACE.join(break_name(text)))});"
+        spelt = _ZERO_WIDTH_SPACE.join(break_name(text))
+        if "*" in text:  # the path of modules, also in a narrow column of a table
+            spelt = re.sub(r"(?<=[._])(?=[A-Za-z_*])", _ZERO_WIDTH_SPACE, spelt)
+        return f"#raw({_string(spelt)});"
 
     def strong(self, spelt: str) -> str:
         return f"#strong[{spelt}]"
@@ -61,7 +64,7 @@ class Typst(Language):
         return body.strip().removeprefix("#")
 
     def _filling(self, drawings: Sequence[Drawing], block: FigureBlock) -> str:
-        """Return a figure for what is left of the page: the first drawing that is legible there, if any."""
+        """Return a figure for the rest of the page: the first drawing that is legible there, if any."""
         from ..figures.fitted_drawing import least_scale
 
         choices = [
@@ -91,6 +94,9 @@ class Typst(Language):
 
     def ref(self, id: str, number: int) -> str:
         return f"#link(<{self.label(id)}>)[({number})];"
+
+    def equation_number(self, id: str, number: int) -> str:
+        return f"#[#box[({number})]<{self.label(id)}>]"
 
     def label(self, id: str) -> str:
         """Return the label of an equation."""

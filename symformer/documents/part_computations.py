@@ -1,0 +1,134 @@
+"""The computations of the parts of a model, line by line, where its ledger contains them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+
+from sympy import Expr, Symbol
+
+from ..components.base import Component
+from ..components.pre_norm_block import PreNormBlock
+from ..formulas.account import Line as AccountLine
+from ..formulas.derivation import Section
+from ..formulas.formula import Formula
+from ..language.shape_lines import shape_line
+from ..language.symbols import letter
+from ..ledger.facts import Ledger, Scope
+from ..output.blocks import Assignment, Block, Paragraph, Piece, listed
+from ..views.formula_facts import is_per_rank
+from .computation import computation
+from .distinct_paths import ModuleNames
+from .layer_lists import class_path, in_class
+from .ledger_dataflow import scope_of, scopes_of
+from .operation_roles import operation_roles
+from .sentences import sentence
+
+
+def about_part(line: AccountLine, formula: Formula) -> list[Piece]:
+    """Return a description of a part, with the sizes of this instance in place of its class's default sizes."""
+    if not isinstance(line.part, Component) or line.is_kind:
+        return []
+    part = line.part.with_relations(formula.display_relations)
+    sizes: dict[Symbol, Expr] = {}
+    for each in fields(part):
+        if isinstance(each.default, Symbol):
+            sizes.setdefault(each.default, getattr(part, each.name))
+    reads = next((entry.inputs[0].shape for below in line.walk() if (entry := below.entry) and entry.inputs), ())
+    takes = shape_line(part.shapes).inputs
+    width = takes[0].dims[-1] if takes and takes[0].dims else None
+    if isinstance(width, Symbol) and reads and not letter(width).run:
+        sizes.setdefault(width, reads[-1])
+    about = part.about
+    if line.is_common and isinstance(part, PreNormBlock):
+        kinds = [each.part for each in formula.root.walk() if each.is_kind and each.among == line.count]
+        about = part.about_with(each for each in kinds if isinstance(each, Component))
+    return sentence(about, sizes)
+
+
+class PartComputations:
+    """The computations of a model's parts, as far as its ledger contains them."""
+
+    def __init__(self, sections: Sequence[Section], ledger: Ledger, formula: Formula) -> None:
+        counted = [section.line for section in sections if section.chain is not None]
+        self.kinds = {line.path for line in counted if line.is_kind}
+        self.ledger, self.placed = ledger, is_per_rank(formula)
+        self.names = ModuleNames(lambda path: class_path(path, formula))
+
+    def lines(self, line: AccountLine) -> list[tuple[str, Scope, tuple[Assignment, ...]]]:
+        """Return the computation of a part, line by line, for each path where it is used.
+
+        Layers of a kind that has its own section are left to that section.
+        """
+        return [(where, scope, tuple(computation(scope))) for where, scope in self._scopes(line)]
+
+    def descriptions(self, line: AccountLine, formula: Formula) -> Mapping[str, list[Piece]]:
+        """Return the description of a part for each path where it is used, if kinds of layers differ in it."""
+        parts = {where: replace(line, part=scope.part) for where, scope in self._scopes(line)}
+        found = {where: about_part(each, formula) for where, each in parts.items()}
+        return found if any(each != found[where] for each in found.values() for where in found) else {}
+
+    def _scopes(self, line: AccountLine) -> list[tuple[str, Scope]]:
+        scopes = scopes_of(line.part, line.path, self.ledger, self.placed)
+        return [(where, scope) for where, scope in scopes if where == line.path or where not in self.kinds]
+
+    def ideas(self, line: AccountLine) -> Mapping[str, str]:
+        """Return the purpose of each operation of an attention part."""
+        scope = scope_of(line.part, line.path, self.ledger, self.placed)
+        return operation_roles(scope) if scope is not None else {}
+
+
+def computed(computes: PartComputations | None, section: Section, formula: Formula) -> list[Block]:
+    """Return the computation of a part, separately for each path if the computations or the descriptions differ."""
+    found: list[tuple[tuple[Assignment, ...], list[Piece], list[tuple[str, Scope]]]] = []
+    for line in section.lines if computes else ():
+        about = computes.descriptions(line, formula) if computes else {}
+        for where, scope, lines in computes.lines(line) if computes else ():
+            said = about.get(where, [])
+            same = next((places for other, told, places in found if (other, told) == (lines, said)), None)
+            if same is not None:
+                same.append((where, scope))
+            elif lines or said:
+                found.append((lines, said, [(where, scope)]))
+    if computes is None:
+        return []
+    if len(found) < 2:
+        return [computes.names.add(lines, places) for lines, _, places in found]
+    shared, told = _shared([_sentences(said) for _, said, _ in found])
+    blocks: list[Block] = [Paragraph(shared)] if shared else []
+    for (lines, _, places), said in zip(found, told, strict=True):
+        names = in_class([where for where, _ in places], formula)
+        into = "For " if any(len(name) > 1 for name in names) else "In "  # some names end with "in the layers with ..."
+        blocks.append(Paragraph([into, *listed(*names), *([": ", *said] if said else [":"])]))
+        blocks += [computes.names.add(lines, places)] if lines else []
+    return blocks
+
+
+def _sentences(said: Sequence[Piece]) -> list[list[Piece]]:
+    """Return the sentences of a description."""
+    found: list[list[Piece]] = [[]]
+    for piece in said:
+        first, *others = _BETWEEN.split(piece) if isinstance(piece, str) else [piece]
+        found[-1].append(first)
+        found += [[other] for other in others]
+    return [each for each in found if any(each)]
+
+
+def _shared(descriptions: Sequence[list[list[Piece]]]) -> tuple[list[Piece], list[list[Piece]]]:
+    """Return the sentences that all descriptions share, and the others of each.
+
+    If the first sentences differ, which name the parts, nothing is shared.
+    """
+    first, *others = descriptions
+    shared = [each for each in first if all(each in other for other in others)]
+    if not first or first[0] not in shared:
+        shared = []
+    return _joined(shared), [_joined([each for each in own if each not in shared]) for own in descriptions]
+
+
+def _joined(sentences: Sequence[list[Piece]]) -> list[Piece]:
+    return [piece for place, each in enumerate(sentences) for piece in ([" ", *each] if place else each)]
+
+
+_BETWEEN = re.compile(r"(?<=\.) (?=[A-Z])")

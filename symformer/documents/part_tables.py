@@ -1,0 +1,115 @@
+"""The tables of a part: its terms with their shapes, and its subparts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sympy import Expr, Integer, expand
+
+from ..formulas.account import Term, together
+from ..formulas.derivation import Section
+from ..formulas.factorization import factored
+from ..formulas.formula import Formula
+from ..language.notation.display_tree import Sum, tree
+from ..output.blocks import Block, Line, Math, Paragraph, Ref, Table, capital, listed
+from .layer_lists import class_path, in_class
+from .part_computations import PartComputations
+from .part_places import named, title_of
+
+
+def term_table(section: Section, columns: tuple[str, str], formula: Formula) -> Table:
+    rows: list[Sequence[Line]] = []
+    for _, term in section.terms:
+        rows.append([[named(term_label(section, term), formula)], *_amount(term)])
+    return _table(section, columns, formula, rows)
+
+
+def parts_table(section: Section, columns: tuple[str, str], formula: Formula, places: Mapping[str, str]) -> Table:
+    """Return the table of a part's own terms and its subparts, in order; each subpart refers to its own equation."""
+    rows: list[Sequence[Line]] = []
+    prefix = f"{section.line.path}." if section.line.path else ""
+    if (common := section.common) is not None:
+        total = expand(common.each.xreplace(formula.display_relations))
+        rows.append([["common to all layers"], [], [Math.of(total), " by ", Ref(places[common.key])]])
+    for line in section.line.lines:
+        name = line.path.removeprefix(prefix)
+        if line.entry is None and line.each != 0:
+            each = expand((line.count * line.each).xreplace(formula.display_relations))
+            rows.append([[named(name, formula)], [], [Math.of(each), " by ", Ref(places[line.key])]])
+        for term in together(line.terms) if line.entry is not None else ():
+            rows.append([[named(term_label(section, term), formula)], *_amount(term)])
+    return _table(section, columns, formula, rows)
+
+
+def _amount(term: Term) -> list[Line]:
+    """Return the factors of a term and their expanded product."""
+    return [[Math.shape(term.factors)], [Math.of(expand(term.expr))]]
+
+
+def term_label(section: Section, term: Term) -> str:
+    """Return the label of a row within its part; a weight counted per element in a single row has just its name."""
+    rows = [other for _, other in section.terms if other.weight == term.weight and len(other.factors) > 1]
+    label = term.weight if term.made_of and len(rows) == 1 else term.label
+    # In a document, σ is the logistic function.
+    label = label.replace("(1/σ)", "(reciprocal root)").replace("(normalised)", "(normalized)")
+    return label.removeprefix(f"{section.line.path}.") if section.line.path else label
+
+
+def _table(section: Section, columns: tuple[str, str], formula: Formula, rows: Sequence[Sequence[Line]]) -> Table:
+    """Return the table of a part; a table with a single row has no caption."""
+    unit = capital(unit_of(formula))
+    head: list[Line] = [[columns[0].capitalize()], [columns[1].capitalize()], [unit]]
+    caption: Line = [f"{unit} of ", *_whose(section, formula), "."]
+    return Table(head, rows, "lll", caption=caption if len(rows) > 1 else ())
+
+
+def _whose(section: Section, formula: Formula) -> Line:
+    """Return the place of a part for a caption; a part without a module of its own also has its title."""
+    line = section.line
+    if not line.path:
+        return ["the whole"]
+    paths = {class_path(path, formula) for path in section.paths if path}
+    (where,) = in_class([line.path], formula)
+    inside = any(other.path == line.path and line in other.lines for other in formula.root.parts())
+    title = title_of(section, formula)
+    shown = inside and not line.is_kind and isinstance(title, str)
+    named: Line = [f"the {str(title)[0].lower()}{str(title)[1:]} of "] if shown else []
+    return [*named, *where, *(["; the same at its other places"] if len(paths) > 1 else [])]
+
+
+def unit_of(formula: Formula) -> str:
+    """Return the unit of a total: "parameters" for a total of weights, whose shapes count elements."""
+    return "parameters" if formula.measure.unit == "elements" else formula.measure.unit
+
+
+def bytes_per_parameter(sections: Sequence[Section], formula: Formula) -> list[Block]:
+    """Return a sentence on the bytes per parameter if the weights have the same bytes in a single row."""
+    terms = (term for section in sections for _, term in section.terms if term.made_of)
+    first = next(terms, None)
+    if first is None:
+        return []
+    kinds: list[Line] = [[each.label.removeprefix(first.weight).strip(" ()")] for each in first.made_of]
+    at = next(place for place, factor in enumerate(first.factors) if factor != first.made_of[0].factors[place])
+    numbers = Sum(tuple(tree(each.factors[at]) for each in first.made_of))
+    whole = Math.of(first.factors[at])
+    line: Line = ["Each parameter takes ", Math(numbers), " = ", whole, f" {formula.measure.unit}"]
+    return [Paragraph([*line, ", for its ", *listed(*kinds), "."])]
+
+
+def purpose_table(computes: PartComputations | None, section: Section, formula: Formula) -> list[Block]:
+    """Return a table of attention's totals for its queries, for its keys and values, and for its output."""
+    said = computes.ideas(section.line) if computes and formula.measure.unit == "elements" else {}
+    groups: dict[str, Expr] = {}
+    for line in section.line.lines:
+        name = line.path.removeprefix(f"{section.line.path}.")
+        if line.each != 0 and name in said:
+            groups[said[name]] = groups.get(said[name], Integer(0)) + line.count * line.each
+    whole = expand(sum(groups.values(), Integer(0)) - section.line.each)
+    if len(groups) < 2 or whole != 0:
+        return []
+    rows: list[Sequence[Line]] = [
+        [[f"for the {idea}"], [Math(factored(expand(each)))]] for idea, each in groups.items()
+    ]
+    unit = capital(unit_of(formula))
+    caption: Line = [f"{unit} of ", *_whose(section, formula), " by purpose."]
+    return [Table([["Purpose"], [unit]], rows, "ll", caption=caption)]
