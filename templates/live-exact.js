@@ -25,12 +25,16 @@ const exact = (() => {
     const whole = { ...told, trees };
     for (const { models } of told.tabs ?? []) {
       for (const model of models) {
-        for (const preset of model.presets) [preset.numbers, preset.at] = [told.numbers[preset.name], told.lists[preset.at]];
+        model.presets = pairs(told.lists[model.presets]).map(([preset, at]) => {
+          const [name, sizes, ...values] = told.presets[preset];
+          return { name, at: told.lists[at], numbers: Object.fromEntries(told.lists[sizes].map((size, place) => [size, values[place]])) };
+        });
         for (const each of model.forms) for (const [name, place] of Object.entries(each)) if (LISTS.includes(name)) each[name] = told.lists[place];
       }
     }
     return told.tabs ? tab(whole, 0) : whole;
   }
+  const pairs = (list) => list.flatMap((each, place) => (place % 2 ? [] : [[each, list[place + 1]]]));
   const LISTS = ["asks", "needs", "given", "conditions", "rows", "parts", "purposes", "links"];
   // Return the sheet of one quantity.
   const tab = (sheet, place) => ({ ...sheet, ...sheet.tabs[place], tab: place });

@@ -14,8 +14,11 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
+from symformer.architectures import names
 from symformer.commands.cli import cli
+from symformer.documents.derivation_document import document
 from symformer.documents.figures.browser_text_width import ScreenRuler, advances
+from symformer.documents.figures.detail import detail
 from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_page import drawing
 from symformer.documents.figures.fitted_drawing import fitted_drawing
@@ -23,6 +26,7 @@ from symformer.documents.figures.inset import illustration
 from symformer.documents.figures.primitives import Drawing, Rect, Words
 from symformer.documents.figures.primitives import Path as Line
 from symformer.documents.formats.base_language import templates
+from symformer.documents.formats.html import FORMAT as HTML
 from symformer.documents.formats.page_layout import A4
 from symformer.documents.formats.tex import FORMAT as LATEX
 from symformer.documents.formats.tex_pictures import picture
@@ -31,9 +35,12 @@ from symformer.language.notation.display_tree import Power, tree
 from symformer.language.notation.svg import svg
 from symformer.language.symbols import A, D_rope, E, H, L_enc, name_size
 from symformer.models.model import Model
-from symformer.output.blocks import Block, Code, FigureBlock, Math, Strong, numbered
+from symformer.output.blocks import Block, Code, FigureBlock, Math, Strong, numbered, plain
 from symformer.targets.resolution import resolve
 from symformer.views.figure_facts import figure_facts
+
+from .figure_faults import faults, smallest
+from .samples import sampled
 
 HOSTILE = r"""_%&#${}\^~<>|`'" ]]> \input{x} </svg><script>alert(1)</script>"""
 SVG = "{http://www.w3.org/2000/svg}"
@@ -79,8 +86,8 @@ def laid(target: str, quantity: str = "params") -> Drawing:
 
 
 def figure_of(page: str) -> ElementTree.Element:
-    """Return the only drawing of a page."""
-    (found,) = re.findall(r"<figure id=\"fig:[^\"]+\">\n(.*?)<figcaption>", page, re.DOTALL)
+    """Return the first drawing of a page, of the model."""
+    found, *_ = re.findall(r"<figure id=\"fig:[^\"]+\">\n(.*?)<figcaption>", page, re.DOTALL)
     return ElementTree.fromstring(found.replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))  # noqa: S314 (our own file)
 
 
@@ -192,8 +199,8 @@ def test_inline_formulas_as_svg(shown: object, plain: str) -> None:
 
 def test_latex_includes_the_figure_without_a_package(folder: Path) -> None:
     made = derived(folder, "tex", "gpt2")
-    assert made.count(r"\begin{picture}") == made.count(r"\end{picture}") == 1
-    assert made.count(r"\begin{figure}") == 1
+    assert made.count(r"\begin{picture}") == made.count(r"\end{picture}") == 2  # and attention
+    assert made.count(r"\begin{figure}") == 2
     assert r"\label{fig:gpt2.params}" in made
     assert r"\caption{The architecture of GPT-2" in made
     asked = {name for several in re.findall(r"\\usepackage(?:\[.*?\])?\{(.*?)\}", made) for name in several.split(",")}
@@ -214,8 +221,8 @@ def test_shapes_keep_their_coordinates_in_latex() -> None:
 
 
 @TEX
-@pytest.mark.parametrize("target", ["deepseek-v3", HOSTILE])
-def test_figure_compiles_and_fits_the_page(target: str, folder: Path) -> None:
+@pytest.mark.parametrize(("target", "figures"), [("deepseek-v3", 3), (HOSTILE, 2)])  # attention and experts
+def test_figure_compiles_and_fits_the_page(target: str, figures: int, folder: Path) -> None:
     derived(folder, "tex", config(folder, target) if target == HOSTILE else target)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "a.tex"]
     run = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
@@ -226,7 +233,7 @@ def test_figure_compiles_and_fits_the_page(target: str, folder: Path) -> None:
     assert "Float too large" not in log
     streams = re.findall(rb"stream\r?\n(.*?)endstream", (folder / "a.pdf").read_bytes(), re.DOTALL)
     pages = [_inflated(each) for each in streams]
-    assert sum(page.count(b"/Span <</Alt <FEFF") for page in pages) == 1
+    assert sum(page.count(b"/Span <</Alt <FEFF") for page in pages) == figures
     assert all(page.count(b" BDC") == page.count(b"EMC") for page in pages)
 
 
@@ -295,3 +302,62 @@ def test_template_can_access_the_figure(extension: str, folder: Path) -> None:
     made = derived(folder, extension, "gpt2", "--template", "mine.jinja")
     assert made.startswith("1|")
     assert {"tex": r"\begin{picture}", "typ": "#figure(", "html": "<svg role="}[extension] in made
+
+
+# -- the inside of parts -----------------------------------------------------------------------------------------------
+
+
+def details(target: str) -> dict[str, FigureBlock]:
+    """Return the figures of the inside of parts in a derivation, by the keys of the parts."""
+    model, _ = resolve(target)
+    facts = figure_facts(model, model.params)
+    drawn = {line.key: detail(facts, line.key) for line in model.params.root.parts()}
+    return {key: block for key, block in drawn.items() if block is not None}
+
+
+@pytest.mark.parametrize(
+    ("target", "parts"),
+    [
+        ("gpt2", ["h.attn"]),  # its MLP has no router
+        ("deepseek-v3", ["layers.self_attn", "moe_layers.mlp"]),
+        ("mamba2", ["layers.mixer"]),
+        ("transformer", ["encoder.layers.self_attn", "decoder.layers.multihead_attn"]),  # self- and cross-attention
+        ("rwkv7", []),  # the 36 operations of its time mixing are too many for a figure
+        ("hf:bert", []),  # the data flow of a traced model is unknown
+    ],
+)
+def test_the_first_part_of_each_kind_has_a_figure_of_its_inside(target: str, parts: list[str]) -> None:
+    assert list(details(target)) == parts
+
+
+def test_the_inside_of_attention_has_queries_keys_and_values_apart() -> None:
+    """Vaswani et al. 2017, figure 2: Q and K go into the scores, and V into the product with their softmax."""
+    drawn = details("llama-2-70b")["layers.self_attn"].draw(A4)
+    said = [plain(each.line) for each in drawn.shapes if isinstance(each, Words)]
+    assert {"q [B, A, S, D]", "k [B, G, S, D]", "v [B, G, S, D]"} <= {*said}
+    assert not any("parameters" in each or "%" in each for each in said)
+
+
+def test_the_inside_of_a_common_part_is_complete() -> None:
+    """Layers of Gemma 2 have projections in common, and local ones have a window (Gemma Team 2024, section 2)."""
+    drawn = details("gemma2")["layers.self_attn"].draw(A4)
+    said = [plain(each.line) for each in drawn.shapes if isinstance(each, Words)]
+    assert {"Scores", "Weighted values", "window of C_win tokens"} <= {line.strip() for line in said}
+
+
+@pytest.mark.parametrize("target", sampled(12, names(), lambda target: target in ("deepseek-v4", "qwen3-next")))
+def test_the_inside_of_parts_is_legible(target: str) -> None:
+    for block in details(target).values():
+        drawn = block.draw(A4)
+        assert faults(drawn) == []
+        assert smallest(drawn, A4.enlarged(drawn.width, drawn.height)) >= 6
+        assert faults(block.draw(HTML.page, ScreenRuler())) == []
+
+
+def test_each_figure_of_the_inside_is_next_to_its_part() -> None:
+    model, _ = resolve("deepseek-v3")
+    blocks = document(model, ["params", "flops"], "0").blocks
+    ids = [block.id for block in blocks if isinstance(block, FigureBlock)]
+    assert ids == ["deepseek-v3.params", *(f"deepseek-v3.params.{key}.inside" for key in details("deepseek-v3"))]
+    short = document(model, ["params"], "0", form="short").blocks
+    assert not any(isinstance(block, FigureBlock) for block in short)

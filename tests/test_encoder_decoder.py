@@ -112,7 +112,7 @@ def test_untrained_table_has_no_gradient() -> None:
     assert memory == 16 * elements - 12 * fixed + 4 * trained
     # keras-hub prints 37,184,256 for the English model, whose vocabulary has one row less, without the sines
     assert whisper.formula("trainable-params").value() == elements - fixed == 37_184_256 + 384
-    assert "Stored weights that are not trained also count" in _stated(whisper, "params")
+    assert "every element of every weight, trained or not" in _stated(whisper, "params")
     assert "never trained" not in _stated(architecture("gpt2"), "params")
     with pytest.raises(SymformerError, match="not trained is not supported"):
         whisper.formula("communication", data="zero2")

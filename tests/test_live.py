@@ -537,6 +537,36 @@ def test_tree_value_matches_its_formula() -> None:
     assert run(written("gpt2"), program, [data(tree(expr)) for expr in VALUES]) == [*VALUES.values()]
 
 
+PRESETS = """
+const result = sheet.models[0].presets.map(({ name, at, numbers }) => [name, at, numbers]);
+"""
+
+
+@needs_node
+def test_the_page_has_the_sizes_of_every_preset() -> None:
+    found = {name: (at, numbers) for name, at, numbers in run(written("llama"), PRESETS, [])}
+    presets = variants("llama").presets()
+    assert list(found) == list(presets)
+    for name, (preset, setting) in presets.items():
+        sizes = {size.name: number for size, number in preset.known.items()}
+        assert found[name][1].items() <= sizes.items()
+        assert found[name][0] == setting
+    assert found["llama-2-7b"][1]["H"] == 11_008  # intermediate_size in its config.json
+
+
+def test_the_page_of_a_model_with_five_tabs_has_the_full_derivation() -> None:
+    model, _ = resolve("llama-3-8b")
+    quantities = usual_quantities([model], {})
+    source = page([model], quantities, "0").decode()
+    assert len(source.encode()) < MOST
+    assert len(quantities) == 5
+    root = Page(source).root
+    headings = [node.text.partition("#")[0].strip() for node in root.all("h2") + root.all("h3")]
+    assert {"The model", "Self-attention", "Gated feed-forward network", "The total"} <= {*headings}
+    assert not {"Row by row", "Variants"} & {*headings}  # the page computes these itself
+    assert not root.all("math") or all("displaystyle" not in node.attributes for node in root.all("math"))
+
+
 @pytest.mark.parametrize("target", CASES)
 def test_page_is_small_and_loads_nothing(target: str) -> None:
     source = written(target)

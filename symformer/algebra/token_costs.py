@@ -38,6 +38,15 @@ def tokens_of(quantity: str) -> Expr:
     return TOKENS[quantity]
 
 
+def divisor_of(quantity: str) -> Expr:
+    """Return the number of tokens that a quantity is divided by, or 1 if it has no cost per token.
+
+    >>> divisor_of("flops"), divisor_of("train-memory")
+    (B*S, 1)
+    """
+    return TOKENS.get(quantity, ONE)
+
+
 def cost_per_token(formula: Formula) -> Expr:
     """Return a formula divided by its number of tokens; stored weights are not divided.
 

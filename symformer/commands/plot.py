@@ -75,8 +75,9 @@ def command(
 ) -> None:
     """Draw models, or plot cost against size.
 
-    The figures (--kind architecture and part) show one model or two side by side. The plots (--kind shares, flops,
-    memory and roofline) require matplotlib. `symformer --help` lists the forms of a TARGET.
+    The figures (--kind architecture and part) show one model, two side by side, or up to four in narrow columns, with
+    the differences from the first marked. The plots (--kind shares, flops, memory and roofline) require matplotlib.
+    `symformer --help` lists the forms of a TARGET.
     """
     from ..language.errors import OptionError
     from ..output.files import check_output, write

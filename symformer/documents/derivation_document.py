@@ -44,11 +44,13 @@ from ..output.chain import Chain
 from ..papers import paper
 from ..views.derivation_facts import AmountFacts, DefinitionFacts, DerivationFacts, QuantityFacts, derivation_facts
 from ..views.example_facts import LeadingFacts, PresetFacts, VariantFacts
+from ..views.figure_facts import FigureFacts
 from ..views.formula_facts import ConditionFacts, SubjectFacts, is_per_rank
 from .amount_table import Rows, amount_table
 from .condition_text import conditions
 from .figures.inset import illustration
 from .key_result import message
+from .named_parts import definitions, with_named_parts
 from .nearest_relative import nearest
 from .notation import symbols_of
 from .part_computations import about_part
@@ -85,7 +87,8 @@ def document(
         the reason instead of raising RuleError.
     form
         "full", or "short" for one page: the result, the conventions by name, the sizes, the total of each part and the
-        check against torch.
+        check against torch. "interactive" is the full derivation without the sections that a live page computes itself:
+        the numbers, the rows and the variants.
     conventions
         Values of conventions; each quantity uses those it has.
 
@@ -99,14 +102,18 @@ def document(
         If the model does not support a quantity and ``together`` is empty.
 
     """
-    found = derivation_facts(model, quantities, conventions, full=form == "full", skip_refused=bool(together))
+    found = derivation_facts(model, quantities, conventions, full=form != "short", skip_refused=bool(together))
     return laid_out(found, version, together, form)
 
 
 def laid_out(found: DerivationFacts, version: str, together: str = "", form: str = "full") -> Document:
     """Return the document that states the facts of a derivation; the arguments are those of ``document``."""
-    chapters = [_chapter(each, found.subject, form, first=place == 0) for place, each in enumerate(found.quantities)]
-    drawn = illustration(found.figure) if form == "full" and found.figure else []
+    figures = [found.figure if form == "full" else None, *[None] * len(found.quantities)]
+    chapters = [
+        _chapter(each, found.subject, form, first=place == 0, figure=figures[place])
+        for place, each in enumerate(found.quantities)
+    ]
+    drawn = illustration(found.figure) if form != "short" and found.figure else []
     blocks: list[Block] = []
     related = nearest(found.relative) if found.relative else []
     shown = [block for each in chapters for block in each.blocks]
@@ -181,21 +188,23 @@ class _Chapter:
         return [*self.result, *own.opening, *own.model, *self.holds, *own.rest, *self.checked]
 
 
-def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool) -> _Chapter:
-    """Return the blocks of one quantity."""
+def _chapter(
+    found: QuantityFacts, subject: SubjectFacts, form: str, first: bool, figure: FigureFacts | None = None
+) -> _Chapter:
+    """Return the blocks of one quantity; with the facts of a ``figure``, its main parts have figures."""
     formula, value = found.formula, found.value
     counted = _chosen(found.definition) if form == "short" else _counted(found, subject, first)
     holds = _conditions(found.conditions)
     if isinstance(formula, Ratio):
         checked: list[Block] = [Paragraph([found.checked or RATIO])]
-        if form == "full":
+        if form != "short":
             sides = [*_side(formula.numerator, formula), *_side(formula.denominator, formula)]
             quotients = _quotients(formula, value, found.rows)
             checked = [*sides, *quotients, Heading(1, ["The check against torch"]), *checked]
         return _Chapter([*_ratio(formula, value, subject), *counted], holds, checked)
     if isinstance(formula, TimeBound):
         checked = [Paragraph([found.checked])]
-        if form == "full":
+        if form != "short":
             sides = [*_side(formula.moved, formula, "bytes"), *_side(formula.work, formula, "flops")]
             checked = [*sides, Heading(1, ["The check against torch"]), *checked]
         return _Chapter([*_bound(formula, value, subject), *counted], holds, checked)
@@ -206,16 +215,19 @@ def _chapter(found: QuantityFacts, subject: SubjectFacts, form: str, first: bool
         *counted,
     ]
     if form == "short":
-        return _Chapter(result, holds, [part_totals(formula, value, found.totals), Paragraph(short_check(found.check))])
+        totals = with_named_parts([part_totals(formula, value, found.totals)], structure)
+        return _Chapter(result, holds, [*totals, Paragraph(short_check(found.check))])
     rest: list[Block] = []
     if examples := found.examples:
-        rest += [*_leading(examples.leading, formula, subject), *_numbers(examples.substitution, formula, subject)]
-    rest += _breakdown(formula, value, found.rows)
+        rest += _leading(examples.leading, formula, subject)
+        rest += _numbers(examples.substitution, formula, subject) if form == "full" else []
+    rest += _breakdown(formula, value, found.rows) if form == "full" else []
     if examples:
         rest += _presets(examples.presets, examples.more_presets, formula)
-        rest += _variants(examples.variants, formula, subject)
-    own = parts(found.parts, formula, first) if found.parts else ChapterParts()
-    return _Chapter(result, holds, [*rest, *check(found.check)], own)
+        rest += _variants(examples.variants, formula, subject) if form == "full" else []
+    own = parts(found.parts, formula, first, figure) if found.parts else ChapterParts()
+    own = ChapterParts(*(with_named_parts(each, structure) for each in (own.opening, own.model, own.rest)))
+    return _Chapter(result, holds, [*with_named_parts(rest, structure), *check(found.check)], own)
 
 
 def _chosen(found: DefinitionFacts) -> list[Block]:
@@ -313,11 +325,7 @@ def _result(
     formula: Formula, form: StructuredForm, value: int | Fraction | None, subject: SubjectFacts, basis: str
 ) -> list[Block]:
     blocks: list[Block] = [Equation(Chain((_label(formula),), form.steps), key=True, id=formula.id)]
-    if form.parts:
-        said: list[Line] = [
-            [Math(part.label), " = ", Math.of(part.definition), f" is {part.meaning}"] for part in form.parts
-        ]
-        blocks.append(Paragraph(["Here ", *listed(*said), "."], defines=True))
+    blocks += definitions(form.parts)
     if value is not None:
         unit = f"{unit_of(formula)}, {basis}" if basis else unit_of(formula)
         blocks.append(_stated(f"{value:,}", unit, formula, subject))

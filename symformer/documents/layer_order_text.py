@@ -77,7 +77,7 @@ def _kind(count: Expr, name: str, one: bool = False) -> list[Piece]:
     meaning = letter(count).meaning if isinstance(count, Symbol) else ""
     if meaning.startswith("layers "):
         return [meaning.replace("layers ", "layer ", 1) if one else meaning]
-    return [f"{'layer' if one else 'layers'} ", Code(name.removesuffix(".*"))]
+    return [f"{'layer' if one else 'layers'} of kind ", Code(name.removesuffix(".*").removesuffix("_layers"))]
 
 
 def _places(places: Sequence[int]) -> str:

@@ -77,7 +77,7 @@ class Sheet:
     rows: dict[str, int] = field(default_factory=dict)
     conditions: dict[str, int] = field(default_factory=dict)
     lists: dict[str, int] = field(default_factory=dict)
-    numbers: dict[str, dict[str, int]] = field(default_factory=dict)  # of the sizes of each preset
+    presets: dict[str, int] = field(default_factory=dict)  # the name, the list of its sizes and their values
     sizes: set[Symbol] = field(default_factory=set)
     shares: dict[object, Shares] = field(default_factory=dict)  # by formula
 
@@ -170,9 +170,14 @@ class Sheet:
     def _listed(self, each: object) -> int:
         return self.lists.setdefault(_json(each), len(self.lists))
 
-    def _preset(self, preset: PresetSetting) -> dict[str, Any]:
-        self.numbers[preset.name] = {size.name: number for size, number in preset.numbers.items()}
-        return {"name": preset.name, "at": self._listed(preset.at)}
+    def _presets(self, presets: Sequence[PresetSetting]) -> int:
+        """Return the index of the list of presets: the index of each, followed by that of its switches."""
+        found: list[int] = []
+        for preset in presets:
+            sizes = self._listed([size.name for size in preset.numbers])
+            spelt = _json([preset.name, sizes, *preset.numbers.values()])
+            found += [self.presets.setdefault(spelt, len(self.presets)), self._listed(preset.at)]
+        return self._listed(found)
 
     def model(self, variants: VariantsFacts) -> dict[str, Any]:
         """Return a model with the formula for every setting of its switches, ready for JSON."""
@@ -202,7 +207,7 @@ class Sheet:
             "forms": [json.loads(form) for form in forms],
             "held": variants.held,
             "places": {name: said for name, place in variants.places.items() if (said := _place(place, name))},
-            "presets": [*map(self._preset, variants.presets)],
+            "presets": self._presets(variants.presets),
             "start": _start(variants.start),
         }
 
@@ -267,7 +272,7 @@ def sheet(tabs: Sequence[Sequence[VariantsFacts]], made: Sheet, figure: FigureFa
         },
         "tabs": told,
         "figure": drawn,
-        "numbers": made.numbers,
+        "presets": [json.loads(each) for each in made.presets],
         "rows": [json.loads(each) for each in made.rows],
         "trees": [json.loads(each) for each in made.trees],
         "conditions": [json.loads(each) for each in made.conditions],

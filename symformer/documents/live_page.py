@@ -28,8 +28,9 @@ def page(
 ) -> bytes:
     """Return a live page of some quantities, each in a tab, as HTML.
 
-    The derivation on the page belongs to the first quantity. If the page is too long, it has fewer switches, down to
-    those with ``ENOUGH`` formulas, then the short form of the derivation, and then still fewer switches.
+    The derivation on the page belongs to the first quantity; the page computes its numbers, rows and variants. If the
+    page is too long, it has fewer switches, down to those with ``ENOUGH`` formulas, then the short form of the
+    derivation, and then still fewer switches.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ def page(
             facts = [[replace(variants, most=most).facts() for variants in tab] for tab in tabs]
             told[most] = sheet(facts, Sheet(shares=shares), figure)
         if length not in written:
-            written[length] = _document(derivations, version, length)
+            written[length] = _document(derivations, version, "interactive" if length == "full" else length)
         made = Live(told[most]).render(written[length], "")
         if len(made) < MOST:
             return made
@@ -107,8 +108,8 @@ def _choices(quantity: str, conventions: Mapping[str, str]) -> dict[str, str]:
 
 def _document(models: Sequence[DerivationFacts], version: str, form: str) -> Document:
     """Return the document shown without scripts: one derivation, or a short one per model."""
-    # The page has the figure of a single model only with its full derivation.
-    shown = [model if form == "full" else replace(model, figure=None) for model in models]
+    # The short form has no figure on this page.
+    shown = [replace(model, figure=None) if form == "short" else model for model in models]
     each = [laid_out(model, version, form=form) for model in shown]
     first = each[0]
     if len(each) == 1 or len({model.subject.id for model in models}) == 1:

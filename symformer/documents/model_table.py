@@ -12,7 +12,7 @@ from sympy import Expr, Symbol
 
 from ..algebra.result import Answer
 from ..algebra.table_cells import TableCell
-from ..algebra.token_costs import tokens_of
+from ..algebra.token_costs import divisor_of, tokens_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import UNSUPPORTED, OptionError, SizeError, joined
@@ -56,7 +56,7 @@ class ModelTable(Answer):
     sizes
         The sizes that have a column.
     per_token
-        Whether costs are divided by their number of tokens.
+        Whether costs that have a number of tokens are divided by it.
     exact
         Whether values are printed exactly, instead of with a few significant digits.
 
@@ -78,25 +78,36 @@ class ModelTable(Answer):
         columns: Sequence[str] | str = (),
         per_token: bool = False,
         exact: bool = False,
+        totals: bool = False,
     ) -> ModelTable:
         """Return the table of models, with the conventions of each.
 
         ``columns`` names the sizes that have a column; EVERY selects the sizes that at least two of the models have, or
-        all sizes of a single model. Raises UnknownNameError and OptionError.
+        all sizes of a single model. With ``totals``, quantities without a cost per token are stated as a whole. Raises
+        UnknownNameError, and OptionError for other quantities without a cost per token.
         """
         asked = tuple(map(canonical, quantities))
-        if per_token:
+        if per_token and not totals:
             for name in asked:
                 tokens_of(name)
         known = [find_quantity(name).choices for name in asked]
         cells = tuple(
             tuple(
-                TableCell.of(model, name, {key: value for key, value in own.items() if key in choices}, per_token)
+                TableCell.of(
+                    model,
+                    name,
+                    {key: value for key, value in own.items() if key in choices},
+                    per_token and divisor_of(name) != 1,
+                )
                 for name, choices in zip(asked, known, strict=True)
             )
             for model, own in zip(models, conventions, strict=True)
         )
         return cls(tuple(models), asked, cells, _columns(models, columns), per_token, exact)
+
+    def divisor(self, quantity: str) -> Expr:
+        """Return the number of tokens that the values of a quantity are divided by, or 1."""
+        return divisor_of(quantity) if self.per_token else ONE
 
     @property
     def names(self) -> list[str]:
@@ -136,7 +147,7 @@ class ModelTable(Answer):
     def to_json(self) -> dict[str, Any]:
         """Return the data that the command prints with ``--json``."""
         units = [find_quantity(name).measure.unit for name in self.quantities]
-        divided = [tokens_of(name) if self.per_token else ONE for name in self.quantities]
+        divided = [self.divisor(name) for name in self.quantities]
         return {
             "quantities": [
                 {"name": name, "unit": unit, "per": None if tokens == 1 else code(tokens)}
@@ -173,7 +184,7 @@ class ModelTable(Answer):
             (row, first + column): mark
             for row, (model, cells) in enumerate(zip(self.models, self.cells, strict=True))
             for column, (name, cell) in enumerate(zip(self.quantities, cells, strict=True))
-            if (mark := _mark(model, cell)) and not (self.per_token and tokens_of(name) != 1)
+            if (mark := _mark(model, cell)) and self.divisor(name) == 1
         }
 
     def rank_lines(self) -> list[Line]:
@@ -240,7 +251,7 @@ class ModelTable(Answer):
     def column_name(self, name: str) -> str:
         """Return the name of a quantity in the head of a column: without its unit, which each value has."""
         title = re.sub(r"^bytes of (the )?", "", find_quantity(name).measure.title)
-        return f"{title} per token" if self.per_token and tokens_of(name) != 1 else title
+        return f"{title} per token" if self.divisor(name) != 1 else title
 
     def _printed(self, cell: TableCell) -> str:
         if cell.value is None or cell.formula is None:
@@ -298,7 +309,9 @@ class ModelTable(Answer):
             return []
         line: list[Piece] = [capital(self.column_name(name)), basis]
         line += [", with ", *listed(*chosen)] if chosen else []
-        return [[*line, ".", *(self._dependence(column) if self.per_token else []), *self._basis(question, column)]]
+        return [
+            [*line, ".", *(self._dependence(column) if self.divisor(name) != 1 else []), *self._basis(question, column)]
+        ]
 
     def _basis(self, question: Quantity, column: Sequence[TableCell]) -> Line:
         """Return a sentence on values that are not exact by layout, such as those by an engine's convention."""
@@ -316,7 +329,7 @@ class ModelTable(Answer):
             line += self._defined(question, column)
         if chosen := self._conventions(question, column):
             line += [" Counted with " if name not in PLAIN else "counted with ", *listed(*chosen), "."]
-        if self.per_token and (tokens := tokens_of(name)) != 1:
+        if (tokens := self.divisor(name)) != 1:
             line += [" Divided by the ", Math.of(tokens), " tokens.", *self._dependence(column)]
         line += self._basis(question, column)
         return [line] if len(line) > 1 else []

@@ -28,11 +28,14 @@ from ..output.blocks import (
 )
 from ..output.chain import Chain
 from ..views.derivation_facts import PartFacts
+from ..views.figure_facts import FigureFacts
 from ..views.formula_facts import is_per_rank
 from ..views.module_names import is_layer_list
+from .figures.detail import detail
 from .layer_lists import class_path, in_class
 from .layer_order_text import layer_order
 from .legend import introduced
+from .operation_totals import operation_totals
 from .part_computations import PartComputations, about_part, computed
 from .part_places import named, place_lines, title_of, word_of
 from .part_tables import bytes_per_parameter, parts_table, purpose_table, term_table
@@ -54,9 +57,12 @@ class ChapterParts:
     rest: Sequence[Block] = ()  # its layers, its parts, and the sum of their totals
 
 
-def parts(found: PartFacts, formula: Formula, first: bool = True) -> ChapterParts:
-    """Return a chapter's parts; only the ``first`` chapter says what each part is and computes."""
-    builder = _Builder(found, formula, first)
+def parts(found: PartFacts, formula: Formula, first: bool = True, figure: FigureFacts | None = None) -> ChapterParts:
+    """Return a chapter's parts; only the ``first`` chapter says what each part is and computes.
+
+    With the facts of a ``figure`` of the model, the main parts have figures of their inside.
+    """
+    builder = _Builder(found, formula, first, figure)
     return builder.chapter()
 
 
@@ -67,6 +73,7 @@ class _Builder:
     found: PartFacts
     formula: Formula
     first: bool
+    figure: FigureFacts | None = None
 
     def __post_init__(self) -> None:
         found, formula = self.found, self.formula
@@ -133,7 +140,7 @@ class _Builder:
         if section.chain is None:
             return blocks
         if section.composite:
-            return [*blocks, *_in_parts(section.chain)]
+            return [*blocks, *_in_parts(section.chain), *operation_totals(section, self.formula)]
         blocks += bytes_per_parameter([section], self.formula)
         blocks += [term_table(section, self.found.columns, self.formula)] if section.terms else []
         return [*blocks, self._equation(section, section.chain)]
@@ -158,7 +165,8 @@ class _Builder:
             said: list[Piece] = [Math(section.chain.labels[0]), ADDED] if adding else []
             said += [*maybe(adding, " "), *self.orders.get(section.line.path, [])]
             blocks += [Paragraph(said)] if said else []
-        return [*blocks, *(_in_parts(section.chain) if section.chain else ())]
+        blocks += _in_parts(section.chain) if section.chain else []
+        return [*blocks, *operation_totals(section, self.formula)]
 
     def _heading_of_parts(self) -> list[Block]:
         """Return the heading before the table of simple parts, and sentences on all tables of parts."""
@@ -179,8 +187,14 @@ class _Builder:
             known.add(purpose)
             blocks += [self._heading(2, section), *opening, *place_lines(section, self.formula, self.computes)]
             blocks += [*self._computed(section), *(self.traced.blocks(section.line) if self.traced else ())]
-            blocks += self._derived(section)
+            blocks += [*self._detail(section), *self._derived(section)]
         return [*blocks, *_silent(self.formula)]
+
+    def _detail(self, section: Section) -> list[Block]:
+        """Return the figure of the inside of a part, if it is the first with attention, experts or a mixer."""
+        (name,) = in_class([section.line.path], self.formula)
+        drawn = detail(self.figure, section.line.key, name) if self.figure else None
+        return [drawn] if drawn else []
 
     def _derived(self, section: Section) -> list[Block]:
         """Return the tables of a part and its equation."""

@@ -76,8 +76,9 @@ def simple_table(parts: Sequence[SimplePart], columns: tuple[str, str], formula:
         terms = [_terms(part.section)] if shapes else []
         number: Line = [EquationNumber(part.id)]
         rows.append([[*_name(part), *part.where], *between, *terms, _total(part.section), number])
-    kinds = ["w" if max(map(extent, column)) > LONGEST else "l" for column in zip(*rows, strict=True)]
-    align = "w" + "".join(kinds[1:-1]) + "r"
+    longest = [max(map(extent, column)) for column in zip(*rows, strict=True)]
+    own = ["w" if length > LONGEST and not (computed and place == 1) else "l" for place, length in enumerate(longest)]
+    align = "w" + "".join(own[1:-1]) + "r"
     caption: Line = [f"{capital(unit_of(formula))} of the simple parts."]
     return Table(
         head, rows, align, caption=caption, computations=[each.computation for each in parts if each.computation]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -11,12 +11,11 @@ from sympy import Symbol
 
 from ..algebra.compare import compare
 from ..algebra.compared_model import ComparedModel
-from ..algebra.token_costs import tokens_of
-from ..formulas.factorization import factored
+from ..algebra.token_costs import cost_per_token, divisor_of
 from ..formulas.formula import Formula
-from ..language.errors import UNSUPPORTED, SymformerError, joined
+from ..language.errors import UNSUPPORTED, SizeError, SymformerError, joined
 from ..language.notation.display_tree import Label
-from ..language.symbols import C, S
+from ..language.symbols import B, C, S
 from ..models.model import Model
 from ..output.blocks import (
     Block,
@@ -35,44 +34,65 @@ from ..output.chain import Chain
 from ..papers import paper
 from ..quantities import quantity as find_quantity
 from .comparison_document import about_side
-from .figures.inset import comparison_figure
+from .figures.inset import aligned_figures, comparison_figure
 from .model_table import ModelTable
+from .named_parts import SharedNames, definitions
 from .references import with_references
 from .survey_plots import curves
 from .survey_tables import structure_tables, symbol_table
 
 USUAL = ("params", "active-params", "flops", "kv-cache")  # the quantities of a survey, unless others are given
 LENGTHS = tuple(2**power for power in range(11, 5, -1))  # from 2,048 to 64 tokens, tried if no length is given
-FIGURES = 4  # a survey of more models has no figures of pairs
+FIGURES = 12  # a survey of more models has no figures
 
 
 def with_lengths(
     models: Sequence[Model], quantities: Sequence[str], conventions: Sequence[Mapping[str, str]]
 ) -> list[Model]:
-    """Return the models with a length for each cost per token that needs one.
+    """Return the models with a length for each cost that needs one, and one sequence for totals that need a number.
 
-    It is the largest of LENGTHS with the most values. A length that is set, in any of the models, is kept.
+    The length is the largest of LENGTHS with the most values. A size that is set, in any of the models, is kept.
     """
-    needed = {size for name in quantities for size in tokens_of(name).free_symbols} & {S, C}
-    if "decode-flops" in quantities:
-        needed.add(C)
-    free = [size for size in (S, C) if size in needed and not any(size in model.known for model in models)]
+    needed = {size for name in quantities for size in divisor_of(name).free_symbols} & {S, C}
+    needed |= {C} if "decode-flops" in quantities else set()
+    totals = [name for name in quantities if divisor_of(name) == 1]
+    for model, own in zip(models, conventions, strict=True):
+        needed |= _sizes_of(model, totals, own) & {B, S, C}
+        for formula in _formulas(model, [name for name in quantities if name not in totals], own):
+            with suppress(*UNSUPPORTED):
+                needed |= cost_per_token(formula).free_symbols & {B}
+    free = [size for size in (B, S, C) if size in needed and not any(size in model.known for model in models)]
     tried = [[_at(model, quantities, own, free, length) for model, own in zip(models, conventions, strict=True)]
              for length in LENGTHS]  # fmt: skip
-    return max(tried, key=lambda sized: _values(ModelTable.of(sized, quantities, conventions, per_token=True)))
+    return max(tried, key=lambda sized: _values(_table(sized, quantities, conventions)))
+
+
+def _table(models: Sequence[Model], quantities: Sequence[str], conventions: Sequence[Mapping[str, str]]) -> ModelTable:
+    return ModelTable.of(models, quantities, conventions, per_token=True, totals=True)
 
 
 def _at(
     model: Model, quantities: Sequence[str], conventions: Mapping[str, str], free: Sequence[Symbol], length: int
 ) -> Model:
-    """Return a model with the free lengths that one of the quantities takes."""
-    taken: set[Symbol] = set()
+    """Return a model with one sequence and with the free lengths that one of the quantities depends on."""
+    taken = _sizes_of(model, quantities, conventions)
+    return model.set({size: 1 if size == B else length for size in free if size in taken})
+
+
+def _sizes_of(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> set[Symbol]:
+    """Return the sizes that the quantities of a model depend on."""
+    found: set[Symbol] = set()
+    for formula in _formulas(model, quantities, conventions):
+        found |= formula.dependencies | formula.defining_sizes
+    return found
+
+
+def _formulas(model: Model, quantities: Sequence[str], conventions: Mapping[str, str]) -> Iterator[Formula]:
+    """Yield the formula of each quantity that a model has."""
     for name in quantities:
         known = find_quantity(name).choices
         with suppress(*UNSUPPORTED):
-            formula = model.formula(name, **{key: value for key, value in conventions.items() if key in known})
-            taken |= formula.dependencies | formula.defining_sizes
-    return model.set({size: length for size in free if size in taken})
+            yield model.formula(name, **{key: value for key, value in conventions.items() if key in known})
 
 
 def _values(found: ModelTable) -> int:
@@ -93,7 +113,7 @@ def survey(
     models
         The models, with their sizes.
     quantities
-        The quantities; costs are stated per token.
+        The quantities. Costs that have a number of tokens are stated per token, and others as a whole.
     version
         The version of symformer, for the subtitle.
     conventions
@@ -103,12 +123,15 @@ def survey(
 
     Raises
     ------
-    OptionError
-        If a quantity has no cost per token.
+    SizeError
+        If no quantity has a value for any of the models.
 
     """
     models = with_lengths(models, quantities, conventions)
-    found = ModelTable.of(models, quantities, conventions, per_token=True)
+    found = _table(models, quantities, conventions)
+    if not _values(found):
+        reasons = dict.fromkeys(cell.reason for row in found.cells for cell in row)
+        raise SizeError(f"no quantity has a value for any of the models ({'; '.join(reasons)}); give sizes with --set")
     places, equations = _equations(found)
     notes = [Paragraph(note) for note in found.notes()]
     result: list[Block] = [Heading(1, ["Totals"]), _totals(found, places)]
@@ -150,6 +173,7 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
     places: dict[tuple[int, str], str] = {}
     blocks: list[Block] = []
     ids: set[str] = set()
+    names = SharedNames()
     for name, column in zip(found.quantities, zip(*found.cells, strict=True), strict=True):
         same: dict[str, list[Line]] = {}
         groups: dict[object, list[int]] = {}
@@ -171,7 +195,7 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
             ids.add(id_)
             index = ", ".join(str(number + 1) for number in numbers)
             label = Label(formula.measure.letter, index, formula.expanded)
-            chain = Chain((label,), (factored(formula.display_expr),))
+            chain = Chain((label,), (names.short(formula.display_expr),))
             chain.prove(formula.relations)
             places |= {(number, name): id_ for number in numbers}
             lines.append(Equation(chain, id=id_))
@@ -184,7 +208,7 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
         ]
         if lines or said:
             blocks += [Heading(2, [title]), *said, *lines]
-    return places, [Heading(1, ["Formulas"]), _indices(found), *blocks] if blocks else []
+    return places, [Heading(1, ["Formulas"]), _indices(found), *definitions(names.parts), *blocks] if blocks else []
 
 
 def _indices(found: ModelTable) -> Paragraph:
@@ -254,15 +278,26 @@ def _differences(found: ModelTable) -> list[Block]:
             one, two = structure.names
             blocks.append(Paragraph([f"{one} has the structure of {two}: {structure.same_line}."]))
         blocks += map(Paragraph, structure.paragraphs())
-        if len(found.models) <= FIGURES and not structure.same:
-            blocks += comparison_figure([other, first], [other.params, first.params])
     equal: list[Block] = [
         Paragraph([*listed(*named), " have the same structure; only sizes can differ."])
         for named in alike.values()
         if len(named) > 1
     ]
-    blocks = [*equal, *blocks]
+    blocks = [*equal, *_figures(found), *blocks]
     return [Heading(1, ["Differences from ", Code(found.names[0])]), *blocks] if blocks else []
+
+
+def _figures(found: ModelTable) -> list[Block]:
+    """Return two models side by side with their formulas, or more in narrow columns; one model of each structure."""
+    distinct = {_kind(model): number for number, model in reversed([*enumerate(found.models)])}
+    numbers = sorted(distinct.values())
+    models = [found.models[number] for number in numbers]
+    if len(models) > FIGURES:
+        return []
+    formulas = [model.params for model in models]
+    if len(models) == 2:
+        return comparison_figure(models, formulas)
+    return aligned_figures(models, formulas, [found.names[number] for number in numbers])
 
 
 def _kind(model: Model) -> object:

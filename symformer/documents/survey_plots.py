@@ -1,4 +1,4 @@
-"""Costs of a survey against the length: per token against S, and the cache of a sequence against C."""
+"""Costs of a survey against a length: per token, or as a whole for a cache and for costs without a number of tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from fractions import Fraction
 from sympy import Expr, Rational, Symbol
 
 from ..algebra.table_cells import TableCell
-from ..algebra.token_costs import tokens_of
 from ..formulas.formula import Formula
 from ..language.errors import SizeError
 from ..language.notation.significant import significant
@@ -80,23 +79,25 @@ class Curves:
 
 
 def curves(found: ModelTable) -> list[Curves]:
-    """Return each quantity that depends on a length for at least one model."""
+    """Return each quantity that is a sum and depends on a length for at least one model."""
     made = [
         _curves(found, name, column)
         for name, column in zip(found.quantities, zip(*found.cells, strict=True), strict=True)
-        if tokens_of(name) != ONE
     ]
     return [each for each in made if each is not None]
 
 
 def _curves(found: ModelTable, name: str, column: Sequence[TableCell]) -> Curves | None:
-    length = S if tokens_of(name).has(S) else C
+    length = _length(found, name, column)
+    if length is None:
+        return None
+    whole = name == WHOLE or found.divisor(name) == ONE
     lines: list[PlotLine] = []
     changes, unit = False, ""
     for title, model, cell in zip(found.names, found.models, column, strict=True):
         if cell.formula is None or cell.amount is None:
             continue
-        expr = (cell.formula.expanded if name == WHOLE else cell.amount).xreplace({B: ONE})
+        expr = (cell.formula.expanded if whole else cell.amount).xreplace({B: ONE})
         points = list(_points(expr, cell.formula, model, length))
         if len(points) > 1:
             lines.append(PlotLine([Code(title)], points))
@@ -104,8 +105,20 @@ def _curves(found: ModelTable, name: str, column: Sequence[TableCell]) -> Curves
             unit = cell.formula.measure.unit
     if not changes:
         return None
-    whole = f"{found.column_name(name).removesuffix(' per token')} of one sequence"
-    return Curves(name, capital(whole if name == WHOLE else found.column_name(name)), length, unit, lines)
+    title = found.column_name(name).removesuffix(" per token") if whole else found.column_name(name)
+    title += (
+        " of one sequence" if whole and any(cell.formula and B in cell.formula.dependencies for cell in column) else ""
+    )
+    return Curves(name, capital(title), length, unit, lines)
+
+
+def _length(found: ModelTable, name: str, column: Sequence[TableCell]) -> Symbol | None:
+    """Return the length that a quantity is drawn against: of the sequence if it depends on that, or of the cache."""
+    tokens = found.divisor(name)
+    if tokens != ONE:
+        return S if tokens.has(S) else C
+    taken = {size for cell in column if cell.formula is not None for size in cell.formula.dependencies}
+    return next((size for size in (S, C) if size in taken), None)
 
 
 def _points(expr: Expr, formula: Formula, model: Model, length: Symbol) -> Iterator[tuple[int, int | Fraction]]:

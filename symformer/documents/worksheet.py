@@ -177,7 +177,7 @@ class _Worksheet:
                 case Table() if not _is_given(block):
                     self.blocks.append(self._blanked(block, [len(block.head) - 1]))
                     rows += len(block.rows)
-                case FigureBlock():
+                case FigureBlock(id=id) if id == self.formula.id:
                     self.blocks += illustration(self.figure, filled=False) if self.figure else ()
                 case _:
                     self.blocks.append(block)

@@ -48,6 +48,14 @@ Reason = tuple[Symbol | Line, ...]  # the sizes replaced by relations, or the pa
 
 
 @dataclass(frozen=True)
+class NamedOperations:
+    """Operations of a model or of its layers with the same amount, such as the sums of residual connections."""
+
+    lines: tuple[Line, ...]
+    chain: Chain  # their labels, the product of factors, and the amount
+
+
+@dataclass(frozen=True)
 class Section:
     """The total of one part."""
 
@@ -56,6 +64,7 @@ class Section:
     chain: Chain | None  # None if the part contributes nothing
     composite: bool
     common: Line | None = None  # of a kind of layers: what all layers of its list have in common
+    operations: tuple[NamedOperations, ...] = ()  # the operations outside its parts that its sum names
 
     @property
     def line(self) -> Line:
@@ -91,8 +100,12 @@ class Derivation(Immutable, Shown):
 
     @property
     def chains(self) -> list[Chain]:
-        """The chains of all sections with a nonzero total."""
-        return [section.chain for section in self.sections if section.chain is not None]
+        """The chains of all sections with a nonzero total, after those of the operations that they name."""
+        found: list[Chain] = []
+        for section in self.sections:
+            found += [each.chain for each in section.operations]
+            found += [section.chain] if section.chain is not None else []
+        return found
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return every chain, parts before their parents."""
@@ -106,7 +119,9 @@ def derive(root: Line, measure: Measure, relations: Relations, totals: Relations
     Every step is verified. Raises DerivationError if a step is not an identity.
     """
     commons = _commons(root, relations, totals)
-    labels = _labels(root, measure, relations, commons)
+    operations = {id(line): _named_operations(line, root, measure) for line in root.parts()}
+    named = [each for lines in operations.values() for each in lines]
+    labels = _labels(root, measure, relations, commons, named)
     seen: dict[object, int] = {}
     sections: list[Section] = []
     for line in _parts_first(root):
@@ -119,8 +134,8 @@ def derive(root: Line, measure: Measure, relations: Relations, totals: Relations
         seen[key] = len(sections)
         sections.append(_section(line, labels, relations, totals, commons))
     for section in sections:
-        if section.chain:
-            section.chain.prove({**relations, **totals})
+        for chain in [each.chain for each in section.operations] + ([section.chain] if section.chain else []):
+            chain.prove({**relations, **totals})
     return Derivation(tuple(sections), relations)
 
 
@@ -257,6 +272,7 @@ def _section(
     table = tuple((below, term) for below in line.lines if below.entry is not None for term in together(below.terms))
     label = labels[id(line)]
     composite = _is_composite(line) or common is not None
+    operations = _operations([each for each in line.lines if id(each) in labels and each.entry], labels, relations)
     general = expand(_layer(line, commons))
     special = expand(general.xreplace(relations))
     if special == 0:
@@ -265,7 +281,7 @@ def _section(
     if composite:
         parts = _summands(line, relations, totals, commons)
         named = [
-            _times(count, labels[id(below)]) if below.entry is None else _written(together(below.terms))
+            _times(count, labels[id(below)]) if id(below) in labels else _written(together(below.terms))
             for count, below in parts
         ]
         filled = [_times(count, tree(expand(_layer(below, commons).xreplace(relations)))) for count, below in parts]
@@ -283,7 +299,37 @@ def _section(
         written = terms_tree([_written((term,)) for _, term in table])
         steps = [(written, ()), (tree(general), ()), (tree(special), replaced)]
     shown, reasons = zip(*_telling(steps), strict=True)
-    return Section((line,), table, Chain((label,), shown, reasons), composite, common)
+    return Section((line,), table, Chain((label,), shown, reasons), composite, common, operations)
+
+
+def _named_operations(line: Line, root: Line, measure: Measure) -> list[Line]:
+    """Return the operations that the sum of a model or of a layer names, as it names its parts.
+
+    A weight is not named: its shape says what it is.
+    """
+    layers = any(below.path.endswith(".*") for below in (line, *line.lines))
+    found = [below for below in line.lines if below.entry is not None and below.each != 0]
+    named = measure.unit != "elements" and _is_composite(line) and (line is root or layers)
+    return found if named and len(found) <= FEW else []
+
+
+FEW = 5  # more operations are written by their factors
+
+
+def _operations(
+    lines: Iterable[Line], labels: Mapping[int, Label], relations: Relations
+) -> tuple[NamedOperations, ...]:
+    """Return named operations with the equation of their amount, those with the same factors together."""
+    groups: dict[Tree, list[Line]] = {}
+    for line in lines:
+        groups.setdefault(_written(together(line.terms)), []).append(line)
+    found: list[NamedOperations] = []
+    for written, alike in groups.items():
+        names = dict.fromkeys(labels[id(line)] for line in alike)
+        general = expand(alike[0].each)
+        steps = _telling([(each, ()) for each in (written, tree(general), tree(expand(general.xreplace(relations))))])
+        found.append(NamedOperations(tuple(alike), Chain(tuple(names), tuple(shown for shown, _ in steps))))
+    return tuple(found)
 
 
 def _telling(steps: list[tuple[Tree, Reason]]) -> list[tuple[Tree, Reason]]:
@@ -334,15 +380,18 @@ def _times(count: Expr, shown: Tree) -> Tree:
     return (Times if count.is_Integer and isinstance(shown, Number) else Product)((tree(count), shown))
 
 
-def _labels(root: Line, measure: Measure, relations: Relations, commons: Mapping[int, Line]) -> dict[int, Label]:
-    """Return a label for each part: its name, or enough of its key to distinguish it from parts with other totals.
+def _labels(
+    root: Line, measure: Measure, relations: Relations, commons: Mapping[int, Line], operations: Iterable[Line]
+) -> dict[int, Label]:
+    """Return a label for each part, and for the given operations.
 
-    Parts of one sum, and a part and its own parts, have different labels even if their totals are equal.
+    It is the name, or enough of the key to distinguish it from those with other totals. Parts of one sum, and a part
+    and its own parts, have different labels even if their totals are equal.
     """
     common = {id(line) for line in commons.values()}
     every = [
         (line, _words(line, root, id(line) in common), expand(_layer(line, commons).xreplace(relations)))
-        for line in root.parts()
+        for line in (*root.parts(), *operations)
     ]
     near: dict[int, set[int]] = {}
     for line in root.parts():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -34,6 +34,11 @@ class NamedPart:
         """The name as a symbol."""
         return named_symbol(f"{self.label.letter}_{self.label.name}")
 
+    def labelled(self, expr: Expr) -> Tree:
+        """Return the display tree of an expression that contains the name as a symbol."""
+        shown: Tree = _labelled(tree(expr), {self.symbol: self.label})
+        return shown
+
 
 @dataclass(frozen=True)
 class StructuredForm:
@@ -44,9 +49,7 @@ class StructuredForm:
 
     def short(self, expr: Expr) -> Tree:
         """Return the short form of another expression in terms of the same named parts."""
-        for part in self.parts:
-            expr = _with_name(expr, part.definition, part.symbol)
-        shown: Tree = _labelled(_short(expr), {part.symbol: part.label for part in self.parts})
+        shown: Tree = _labelled(_short(with_names(expr, self.parts)), {part.symbol: part.label for part in self.parts})
         return shown
 
 
@@ -124,6 +127,13 @@ _PARTS = (
 )
 
 
+def with_names(expr: Expr, parts: Sequence[NamedPart]) -> Expr:
+    """Return an expanded expression with the symbols of named parts."""
+    for part in parts:
+        expr = _with_name(expr, part.definition, part.symbol)
+    return expr
+
+
 def _with_name(expr: Expr, definition: Expr, name: Symbol) -> Expr:
     """Return a formula with the name instead of every power of a part."""
     if not definition.is_Mul and not definition.is_Pow:
@@ -144,6 +154,22 @@ def _short(expr: Expr) -> Tree:
     The terms of layers and those outside the layers stay apart, unless all of them have that factor.
     """
     terms = Add.make_args(expr)
+    if (found := collective(expr)) is not None:
+        return found
+    depths = [{size for size in term.free_symbols if letter(size).unit == "layers"} for term in terms]
+    return min(factored(expr), (all(depths) and _product(expr)) or tree(expr), key=lambda each: len(text(each)))
+
+
+def collective(expr: Expr) -> Tree | None:
+    """Return an expanded expression as a product with the factor 1 - 1/N of a collective operation over N ranks.
+
+    Returns None if it does not have that factor.
+
+    >>> from symformer.language.symbols import B, E, N_tp, S
+    >>> text(collective(expand(4*B*S*E * (1 - 1/N_tp))))
+    '4BSE(1 - 1/N_tp)'
+    """
+    terms = Add.make_args(expr)
     for ranks in sorted((each for each in expr.free_symbols if letter(each).ranks), key=print_order):
         divided = [term for term in terms if term.as_powers_dict().get(ranks, 0) == -1]
         whole = expand(-ranks * Add(*divided))
@@ -151,8 +177,7 @@ def _short(expr: Expr) -> Tree:
             once = Sum((Number(1), Minus(FractionNode(Number(1), Size(ranks)))))
             inner = _product(whole) or factored(whole)
             return Product((*(inner.factors if isinstance(inner, Product) else (inner,)), once))
-    depths = [{size for size in term.free_symbols if letter(size).unit == "layers"} for term in terms]
-    return min(factored(expr), (all(depths) and _product(expr)) or tree(expr), key=lambda each: len(text(each)))
+    return None
 
 
 def _product(expr: Expr) -> Tree | None:

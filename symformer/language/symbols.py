@@ -91,7 +91,7 @@ _TABLE = (
     ),
     Letter("L_dual", "layers with a second attention", "layers", ("dual_attention_layers",)),
     Letter("L_vis", "layers of the vision transformer", "layers"),
-    Letter("L_deep", "layers that add features of the images, each of another layer of the image encoder", "layers"),
+    Letter("L_deep", "layers that add image features", "layers"),
     Letter("L_local", "layers with local attention", "layers", ("layer_types",)),
     Letter("L_global", "layers with global attention", "layers", ("layer_types",)),
     Letter("L_loc_enc", "layers of the encoder with local attention", "layers"),

@@ -137,7 +137,8 @@ class _Sharing:
             )
             for kind, some in zip(self.kinds, own, strict=True)
         ]
-        return [scope for scope in (whole, *rest) if scope.items]
+        # A kind without operations of its own is kept, with the names of its layers.
+        return [*([whole] if whole.items else []), *rest]
 
     def _settled(self, item: Item, now: Callable[[Tensor], Tensor]) -> Item:
         if isinstance(item, Scope):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,8 @@ PAD = 4.0
 BAR = 2.6
 THINNEST = 0.3  # the shortest bar that is drawn
 MOST = 4  # lines of one formula
+TITLE_LINES = 3  # the most lines of a title
+_BREAK = re.compile(r"(?<=\w)-(?=\w)| |$")  # where a title may continue on the next line
 HEAVY = 1.4  # the stroke around a part that differs from another model
 FADED = "#777777"  # the edge of a part that does not
 # Tints and inks by role, with the colours of Okabe and Ito. The title of a box carries the same information.
@@ -155,20 +158,22 @@ Rows = list[tuple[list[Words], float]]
 
 
 def title_lines(node: Box | Frame, ruler: Ruler, room: float) -> list[Line]:
-    """Return the title of a node, or its name if it has no title, on up to two lines."""
+    """Return the title of a node, or its name if it has no title, on up to three lines."""
     before: Line = ["≠ "] if node.differs else []
     before = [*before, Math.of(node.times), " × "] if isinstance(node, Box) and node.times != 1 else before
     left = room - ruler.width(before, TITLE)
     if not node.title:
         return [[*before, *shorten(Code(node.name), left, ruler, TITLE)]]
-    if ruler.width([Strong(node.title)], TITLE) <= left or " " not in node.title:
-        return [[*before, *shorten(Strong(node.title), left, ruler, TITLE)]]
-    words = node.title.split()
-    count = max(
-        (n for n in range(1, len(words)) if ruler.width([Strong(" ".join(words[:n]))], TITLE) <= left), default=1
-    )
-    first, rest = (shorten(Strong(" ".join(half)), left, ruler, TITLE) for half in (words[:count], words[count:]))
-    return [[*before, *first], rest]
+    lines: list[Line] = []
+    words = node.title
+    while words:
+        space = room if lines else left
+        ends = [match.end() for match in _BREAK.finditer(words)]
+        fitting = [end for end in ends if ruler.width([Strong(words[:end].strip())], TITLE) <= space]
+        end = len(words) if len(lines) == TITLE_LINES - 1 else max(fitting, default=ends[0])
+        lines.append(shorten(Strong(words[:end].strip()), space, ruler, TITLE))
+        words = words[end:]
+    return [[*before, *lines[0]], *lines[1:]]
 
 
 def _one_line(box: Box, inner: float, ruler: Ruler) -> Rows:
@@ -178,11 +183,11 @@ def _one_line(box: Box, inner: float, ruler: Ruler) -> Rows:
         return []
     title, *more = title_lines(box, ruler, inner)
     name: Line = [Code(box.name)] if box.title and box.name else []
-    formula: Line = [Math.of(box.amount.shown)] if box.amount.shown != 0 else []
-    said: Line = [amount_text(box.amount)] if formula and amount_text(box.amount) else []
+    formula: Line = [Math.of(box.amount.shown)] if box.amount.shown != 0 and box.amount.stated else []
+    said: Line = [amount_text(box.amount)] if box.amount.shown != 0 and amount_text(box.amount) else []
     sizes = (TITLE, SMALL, FORMULA, SMALL)
     widths = [ruler.width(line, size) for line, size in zip((title, name, formula, said), sizes, strict=True)]
-    if more or "/" in text(box.amount.shown) or sum(widths) + 6 * sum(width > 0 for width in widths[1:]) > inner:
+    if more or fractional(formula) or sum(widths) + 6 * sum(width > 0 for width in widths[1:]) > inner:
         return []
     row = [Words(0, 0, title, widths[0], TITLE)]
     right = inner
@@ -220,14 +225,14 @@ def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = 
     if amount.shown == 0:
         return []
     rows: Rows = []
-    for terms in break_formula(amount.shown, inner, ruler):
+    for terms in break_formula(amount.shown, inner, ruler) if amount.stated else ():
         width, size = ruler.width(terms, FORMULA), FORMULA
         if width > inner:  # a single term that is wider than a line
             width, size = inner, FORMULA * inner / width * 0.99
         rows.append(([Words(0, 0, terms, width, size)], LEADING + TALL * fractional(terms)))
     value = amount_text(amount) if said is None else said
     width = ruler.width([value], SMALL)
-    if value and rows[-1][0][0].width + 6 + width <= inner:
+    if value and rows and rows[-1][0][0].width + 6 + width <= inner:
         rows[-1][0].append(Words(inner, 0, [value], width, SMALL, "right"))
     elif value:
         for line in [value] if width <= inner else value.split(" · "):

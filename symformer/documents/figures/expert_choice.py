@@ -80,7 +80,10 @@ def choice_shapes(choice: ExpertChoice, room: float, ink: str, ruler: Ruler) -> 
         said = [*said, f" ({choice.numbers[0]} of {choice.numbers[1]})"]
     lines: list[tuple[Line, bool]] = [(said, False)]
     if choice.shared is not None:
-        lines.append((["and ", Math.of(choice.shared), " shared, which take every token"], True))
+        brief: Line = ["and ", Math.of(choice.shared), " shared"]
+        whole: Line = [*brief, ", which take every token"]
+        fits = STEP + 3 + ruler.width(whole, SMALL) <= room
+        lines.append((whole if fits else brief, True))
     for line, apart in lines:
         wide = ruler.width(line, SMALL)
         start = x + 3

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
+from ...language.errors import joined
 from ...output.blocks import Code, Line, Math, Strong
 from .box_content import FORMULA, amount_lines, shorten, wrap_prose
+from .column_alignment import aligned
 from .figure import Figure
 from .figure_body import figure_body
-from .figure_diff import align
 from .graph_ranks import breadth
 from .layer_strip import strip_shapes
 from .primitives import GREY, LEADING, SMALL, Drawing, Shape, Words
@@ -20,18 +21,19 @@ from .towers import towers
 COLUMN = 226.0  # points: a column of 8 cm
 MARGIN = 1.0
 BETWEEN = 14.0
+NARROW = 8.0  # between narrow columns
 HEAD = 8.6  # size of the title
 COPIES = "Formulas are per copy."
 NUMBERS = "Formulas and numbers are per copy; shares include all copies."
 
 
 def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: Ruler | None = None) -> Drawing:
-    """Return the drawing of one figure, or of two side by side.
+    """Return the drawing of one figure, or of several side by side.
 
     Parameters
     ----------
     figures
-        One or two figures.
+        The figures. Parts with the same role are at the same height in all of them.
     column
         The width of a column in points. A figure with frames side by side is two columns wide.
     most
@@ -45,20 +47,25 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
     side_by_side = crowd > 1 or any(towers(figure.graph) for figure in figures)
     width = min(2 * column + BETWEEN, most) if side_by_side else column
     sides = _panels(figures, width - 2 * MARGIN, ruler)
-    if len(figures) == 2:
-        left, right = figures
-        sides = _panels(align(left, right, [side.levels for side in sides]), width - 2 * MARGIN, ruler)
+    if len(figures) > 1:
+        sides = _panels(aligned(figures, [side.levels for side in sides]), width - 2 * MARGIN, ruler)
+    between = NARROW if figures[0].narrow else BETWEEN
     head, body = max(side.head for side in sides), max(side.body for side in sides)
     foot = max(side.foot for side in sides)
     shapes: list[Shape] = []
     for place, side in enumerate(sides):
-        x = MARGIN + place * (width + BETWEEN)
+        x = MARGIN + place * (width + between)
         shapes += [shape.moved(x, 0) for shape in side.heading]
         shapes += [shape.moved(x, head + body - side.body) for shape in side.graph]
         shapes += [shape.moved(x, head + body) for shape in side.notes]
-    title = " and ".join(_title(figure) for figure in figures)
-    whole = len(sides) * width + (len(sides) - 1) * BETWEEN
-    return Drawing(whole, head + body + foot + 2, shapes, title, " ".join(figure.alt for figure in figures))
+    title = joined([_title(figure) for figure in figures])
+    whole = len(sides) * width + (len(sides) - 1) * between
+    shared, more = _notes(figures[0].shared, whole - 2 * MARGIN, ruler)
+    while ruler.settle():
+        shared, more = _notes(figures[0].shared, whole - 2 * MARGIN, ruler)
+    shapes += [shape.moved(MARGIN, head + body + foot) for shape in shared]
+    height = head + body + foot + more + 2
+    return Drawing(whole, height, shapes, title, " ".join(figure.alt for figure in figures))
 
 
 def _panels(figures: Sequence[Figure], room: float, ruler: Ruler) -> list[FigurePanel]:
@@ -91,9 +98,26 @@ class FigurePanel:
             y += 0 if wide + 8 + ruler.width(name, SMALL) <= self.room else LEADING
             self.heading.append(Words(self.room, y - 2, name, ruler.width(name, SMALL), SMALL, "right", GREY))
         y += 1
+        y = self._total(y)
+        for strip in figure.strips:
+            shapes, high = strip_shapes(strip, self.room, ruler)
+            self.heading += [shape.moved(0, y + 2) for shape in shapes]
+            y += high + 2
+        return y + 5
+
+    def _total(self, y: float) -> float:
+        """Add the formula of the total and its number below y, without the formula in a narrow column; return the y
+        below them.
+        """
+        figure, ruler = self.figure, self.ruler
+        said = f"{figure.amount.value:,} {figure.unit}" if figure.amount.value is not None else figure.unit
+        if figure.narrow:
+            for line in wrap_prose(said, self.room, ruler) if figure.amount.value is not None else ():
+                y += LEADING - 1
+                self.heading.append(Words(0, y - 2, line, ruler.width(line, SMALL), SMALL))
+            return y
         label: Line = [Math(figure.letter), " = "]
         indent = ruler.width(label, FORMULA)
-        said = f"{figure.amount.value:,} {figure.unit}" if figure.amount.value is not None else figure.unit
         for place, (row, height) in enumerate(amount_lines(figure.amount, self.room - indent, ruler, said)):
             y += height
             baseline = y - (LEADING - 6.6) / 2 - (height - LEADING) / 2
@@ -101,11 +125,7 @@ class FigurePanel:
                 self.heading.append(Words(0, baseline, label, indent, FORMULA))
             stated = [replace(words, mark="amount ") if words.line == [said] else words for words in row]
             self.heading += [words.moved(indent, baseline) for words in stated]
-        for strip in figure.strips:
-            shapes, high = strip_shapes(strip, self.room, ruler)
-            self.heading += [shape.moved(0, y + 2) for shape in shapes]
-            y += high + 2
-        return y + 5
+        return y
 
     def _body(self) -> float:
         body = figure_body(self.figure.graph, self.room, self.ruler)
@@ -114,13 +134,22 @@ class FigurePanel:
         return body.height
 
     def _foot(self) -> float:
-        figure, y = self.figure, 0.0
-        copies = [COPIES if figure.amount.value is None else NUMBERS] if figure.repeats and figure.filled else []
-        for note in [*figure.notes, *copies]:
-            for line in wrap_prose(note, self.room, self.ruler):
-                y += LEADING - 1.6
-                self.notes.append(Words(0, y - 1, line, self.ruler.width(line, SMALL), SMALL, "left", GREY))
-        return y
+        figure = self.figure
+        counted = figure.repeats and figure.filled and not figure.narrow
+        copies = [COPIES if figure.amount.value is None else NUMBERS] if counted else []
+        self.notes, height = _notes([*figure.notes, *copies], self.room, self.ruler)
+        return height
+
+
+def _notes(notes: Sequence[str], room: float, ruler: Ruler) -> tuple[list[Shape], float]:
+    """Return notes below a drawing, and their height."""
+    shapes: list[Shape] = []
+    y = 0.0
+    for note in notes:
+        for line in wrap_prose(note, room, ruler):
+            y += LEADING - 1.6
+            shapes.append(Words(0, y - 1, line, ruler.width(line, SMALL), SMALL, "left", GREY))
+    return shapes, y
 
 
 def _title(figure: Figure) -> str:

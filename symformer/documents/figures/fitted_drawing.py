@@ -9,7 +9,8 @@ from sympy import Add
 from ..formats.page_layout import Page
 from .figure import Figure
 from .figure_page import BETWEEN, drawing
-from .overview import closed
+from .narrow_columns import column_width
+from .overview import with_fewer_boxes
 from .primitives import Drawing, Words
 from .text_width import Ruler
 from .unfilled import unfilled
@@ -20,7 +21,7 @@ WIDER = 1.15  # of a figure that is too high, relative to the usual maximum
 
 
 def fitted_drawing(figures: Sequence[Figure], page: Page, ruler: Ruler | None = None) -> Drawing:
-    """Return the drawing of one figure, or of two side by side, for a page.
+    """Return the drawing of one figure, or of several side by side, for a page.
 
     Text that would be smaller than 6 points is avoided by a wider drawing, and then by drawing layers as single
     boxes, those with the most parts first.
@@ -28,7 +29,7 @@ def fitted_drawing(figures: Sequence[Figure], page: Page, ruler: Ruler | None = 
     Parameters
     ----------
     figures
-        One or two figures.
+        The figures; more than two are narrow columns.
     page
         The layout of the page.
     ruler
@@ -39,15 +40,17 @@ def fitted_drawing(figures: Sequence[Figure], page: Page, ruler: Ruler | None = 
     while True:
         for wider in (1.0, WIDER):
             column, most = (wider * width for width in page.figure)
-            if len(figures) > 1:
+            if figures[0].narrow:
+                column = most = column_width(len(figures), page.broad)
+            elif len(figures) > 1:
                 column = most = min(column, (most - BETWEEN) / 2)
             drawn = drawing(*figures, column=column, most=most, ruler=ruler)
             if smallest_text(drawn, page) >= LEGIBLE:
                 return drawn
-        overviews = [closed(figure) for figure in figures]
-        if not any(overviews):
+        fewer = with_fewer_boxes(figures)
+        if fewer is None:
             return drawn
-        figures = [overview or figure for overview, figure in zip(overviews, figures, strict=True)]
+        figures = fewer
 
 
 def overview_drawings(figure: Figure, page: Page) -> list[Drawing]:
@@ -55,11 +58,12 @@ def overview_drawings(figure: Figure, page: Page) -> list[Drawing]:
     ruler, found = Ruler(), list[Drawing]()
     column, most = page.figure
     short = len(Add.make_args(figure.amount.shown)) <= TERMS
-    left: Figure | None = figure
+    left: list[Figure] | None = [figure]
     while left is not None:
-        shown = [left, unfilled(left)] if short else [unfilled(left)]
+        (most_detailed,) = left
+        shown = [most_detailed, unfilled(most_detailed)] if short else [unfilled(most_detailed)]
         found += [drawing(each, column=column, most=most, ruler=ruler) for each in shown]
-        left = closed(left)
+        left = with_fewer_boxes(left)
     return found
 
 

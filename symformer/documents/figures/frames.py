@@ -97,13 +97,14 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxCon
         x = beside_title if ink == GREY else 0.0
         y += 0.0 if ink == GREY and beside_title else LEADING - (0 if size == TITLE else 1)
         drawn.append(Words(x, y - 2, line, ruler.width(line, size), size, "left", ink))
-    beside: list[tuple[Line, float]] = []
     said = amount_text(frame.amount)
-    if said and ruler.width([said], SMALL) <= right and out is not None:
-        beside.append(([said], SMALL))
+    lines = [said] if frame.bracketed or ruler.width([said], SMALL) <= right else said.split(" · ")
+    fits = out is not None and all(ruler.width([line], SMALL) <= right for line in lines)
+    beside: list[tuple[Line, float]] = [([line], SMALL) for line in lines if line] if fits else []
     formula: Line = [Math.of(frame.amount.shown)]
     if (
         frame.amount.shown != 0
+        and frame.amount.stated
         and ruler.width(formula, FORMULA) <= right
         and out is not None
         and "/" not in text(frame.amount.shown)

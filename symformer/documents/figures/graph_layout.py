@@ -141,6 +141,9 @@ class GraphLayout(XCoordinates):
 
     def _draw(self, ways: Sequence[ArrowRoute], height: float) -> None:
         self.entering = [way for way in ways if way.side in ("below", "left edge")]
+        self.passing = [  # the x of each lane, by gap
+            (gap, way.lane) for way in ways if way.lane is not None for gap in range(way.source.rank, way.target.rank)
+        ]
         for way in ways:
             self._line(way, height)
         for way in ways:
@@ -173,11 +176,15 @@ class GraphLayout(XCoordinates):
             line = self.graph.ports[way.edge.leaves]
             foot = self.tracks[target.rank - 1, "stub"]
             self._put([(way.x, foot), (way.x, end)], height, head=True)
-            wide = self.ruler.width(line, SMALL)
-            x = min(max(way.x, wide / 2), self.width - wide / 2)
             others = [each.x for each in self.entering if each.target.rank == target.rank and each is not way]
+            others += [each for gap, each in self.passing if gap == target.rank - 1]
             after = min((other for other in others if other > way.x), default=self.width)
             before = max((other for other in others if other < way.x), default=0.0)
+            wide = self.ruler.width(line, SMALL)
+            if wide > after - before - 2 * ASIDE and str(line[0]).strip(" ["):  # no room for the shape
+                line = [str(line[0]).strip()]
+                wide = self.ruler.width(line, SMALL)
+            x = min(max(way.x, wide / 2), self.width - wide / 2)
             x = max(min(x, after - ASIDE - wide / 2), before + ASIDE + wide / 2)
             self.shapes.append(Words(x, height - foot + 7, line, wide, SMALL, "center"))
             return

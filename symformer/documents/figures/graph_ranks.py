@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from math import inf
 
-from .figure import Frame, Graph, Node
+from .figure import Box, Frame, Graph, Node
 
 KIND = 140.0  # minimum width in points of a kind of layers next to another
 KINDS = 2  # kinds of layers side by side, if there is room
+LEAST = 50.0  # minimum width in points of a box next to others
 
 
 def ranks(graph: Graph, kinds: int = KINDS) -> dict[str, int]:
@@ -58,7 +59,17 @@ def rows_of(graph: Graph, width: float = inf) -> list[list[Node]]:
     for row in rows:  # frames share a row with frames only; other nodes move to a row above
         frames: list[Node] = [node for node in row if isinstance(node, Frame)]
         apart += [frames, [node for node in row if node not in frames]]
-    return [row for row in apart if row]
+    return [part for row in apart for part in _split(row, graph, width)]
+
+
+def _split(row: list[Node], graph: Graph, width: float) -> list[list[Node]]:
+    """Return a row as rows that fit the width; nodes without inputs come last, next to their readers."""
+    most = max(1, int(min(width / LEAST, len(row))))
+    if len(row) <= most or not all(isinstance(node, Box) for node in row):
+        return [row] if row else []
+    read = {each.target for each in graph.arrows}
+    ordered = sorted(row, key=lambda node: node.key not in read)
+    return [ordered[start : start + most] for start in range(0, len(ordered), most)]
 
 
 def breadth(graph: Graph) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...formulas.formula import Formula
 from ...models.model import Model
-from ...output.blocks import Block, FigureBlock, Line
+from ...output.blocks import Block, Code, FigureBlock, Line, listed
 from ...views.figure_facts import FigureFacts, figure_facts
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .figure import Figure
     from .primitives import Drawing
     from .text_width import Ruler
+
+MOST = 4  # models in one figure
 
 
 def illustration(found: FigureFacts, filled: bool = True) -> list[Block]:
@@ -39,6 +41,46 @@ def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> l
         "that the other model lacks, or for which it has a different formula."
     ]
     return [FigureBlock(partial(_both, sides), caption, f"{formulas[0].id}.beside")]
+
+
+def aligned_figures(models: Sequence[Model], formulas: Sequence[Formula | None], names: Sequence[str]) -> list[Block]:
+    """Return figures of several models in narrow columns, each compared with the first model.
+
+    Models whose formula is not a sum over boxes are left out. Many models have several figures.
+
+    Parameters
+    ----------
+    models
+        The models.
+    formulas
+        The formula of each model whose parts are drawn, or None.
+    names
+        The name of each model.
+
+    """
+    sides = [
+        (figure_facts(model, formula), name)
+        for model, formula, name in zip(models, formulas, names, strict=True)
+        if formula is not None and formula.additive
+    ]
+    if len(sides) < 2 or formulas[0] is not sides[0][0].formula:
+        return []
+    groups = -(-len(sides) // MOST)
+    step = -(-len(sides) // groups)
+    first, first_name = sides[0]
+    blocks: list[Block] = []
+    for start in range(0, len(sides), step):
+        some = sides[start : start + step]
+        caption: Line = [
+            "The structures of ",
+            *listed(*([Code(name)] for _, name in some)),
+            ". ≠ marks parts that ",
+            Code(first_name),
+            " lacks, or that are of another kind there. Sizes do not count as differences.",
+        ]
+        shown = [found for found, _ in some]
+        blocks.append(FigureBlock(partial(_columns, shown, first), caption, f"survey.structure.{start + 1}"))
+    return blocks
 
 
 def _caption(found: FigureFacts, filled: bool) -> Line:
@@ -73,6 +115,16 @@ def _figure(found: FigureFacts, filled: bool) -> Figure:
 
     figure = FigureBuilder(found).architecture()
     return figure if filled else unfilled(figure)
+
+
+def _columns(sides: Sequence[FigureFacts], first: FigureFacts, page: Page, ruler: Ruler | None = None) -> Drawing:
+    from .figure_builder import FigureBuilder
+    from .fitted_drawing import fitted_drawing
+    from .narrow_columns import narrow_columns
+
+    reference = FigureBuilder(first).architecture()
+    shown = [reference if side is first else FigureBuilder(side).architecture() for side in sides]
+    return fitted_drawing(narrow_columns(shown, reference), page, ruler)
 
 
 def _both(sides: Sequence[FigureFacts], page: Page, ruler: Ruler | None = None) -> Drawing:

@@ -61,6 +61,11 @@ FUNCTIONS = {
     **{"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"},
     "xielu": "xIELU",
 }
+NORMS = {
+    "layer": "Layer normalization",
+    "rms": "RMS normalization",
+    "rms_groups": "RMS normalization of groups",
+}
 LABELS = {
     AVERAGED: "Mean of streams",
     MAGNITUDE: "Magnitude",
@@ -94,7 +99,7 @@ def operation(entry: Entry) -> str:
     if entry.function == GAUSSIAN_TOP_K:
         return "Gaussian top-k"
     if entry.kind is OperationKind.NORM:
-        return "Layer normalisation" if entry.function == "layer" else f"Normalisation ({entry.function})"
+        return NORMS.get(entry.function, f"Normalization ({entry.function})")
     if entry.kind is OperationKind.MOVE:
         return entry.function.capitalize()
     if entry.kind is OperationKind.ACTIVATION:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from sympy import Expr
@@ -26,6 +26,15 @@ def closed(figure: Figure) -> Figure | None:
     return replace(figure, graph=_graph(figure.graph, largest, ONE), notes=notes)
 
 
+def with_fewer_boxes(figures: Sequence[Figure]) -> list[Figure] | None:
+    """Return figures with a frame of the one with the most boxes as a single box; None if there are no frames."""
+    open_figures = [figure for figure in figures if any(_frames(figure.graph))]
+    if not open_figures:
+        return None
+    largest = max(open_figures, key=lambda figure: len(list(figure.graph.boxes())))
+    return [closed(figure) or figure if figure is largest else figure for figure in figures]
+
+
 def _frames(graph: Graph) -> Iterator[Frame]:
     for each in graph.graphs():
         yield from (node for node in each.nodes if isinstance(node, Frame))
@@ -44,5 +53,9 @@ def _node(node: Node, closing: Frame, copies: Expr) -> Node:
         return node
     count = copies * node.times
     if node is closing:
-        return Box(node.key, node.title, node.name, "other", node.amount, count, node.times, node.notes)
+        times = node.times if node.bracketed else ONE  # otherwise it is one of the notes
+        compared = [box.differs for box in node.graph.boxes() if box.differs is not None]
+        differs = node.differs or any(compared) if compared else None
+        box = Box(node.key, node.title, node.name, "other", node.amount, count, times, node.notes)
+        return replace(box, differs=differs)
     return replace(node, graph=_graph(node.graph, closing, count))

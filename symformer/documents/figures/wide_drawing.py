@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from .figure import Figure
 from .figure_page import COLUMN, drawing
-from .overview import closed
+from .overview import with_fewer_boxes
 from .primitives import Drawing, Shape
 from .text_width import Ruler
 
@@ -24,7 +24,7 @@ def wide_drawing(models: Sequence[Figure], parts: Sequence[Figure] = ()) -> Draw
     Parameters
     ----------
     models
-        The figure of one model, or of two. Layers are drawn as single boxes if it is too high otherwise.
+        The figure of one model, or of several. Layers are drawn as single boxes if it is too high otherwise.
     parts
         The figures of parts, the most important first.
 
@@ -33,11 +33,11 @@ def wide_drawing(models: Sequence[Figure], parts: Sequence[Figure] = ()) -> Draw
     room = TALLEST - 2 * EDGE
     whole = drawing(*models, ruler=ruler)
     while whole.height > room:
-        overviews = [closed(model) for model in models]
-        if not any(overviews):
+        fewer = with_fewer_boxes(models)
+        if fewer is None:
             whole = drawing(*models, column=2 * COLUMN, ruler=ruler) if len(models) == 1 else whole
             break
-        models = [overview or model for overview, model in zip(overviews, models, strict=True)]
+        models = fewer
         whole = drawing(*models, ruler=ruler)
     shown = [whole]
     for part in parts:

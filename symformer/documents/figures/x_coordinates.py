@@ -95,7 +95,8 @@ class ArrowRoute:
 
 
 def times_of(frame: Frame) -> list[Line]:
-    if frame.times == 1:
+    """Return the number of repetitions, on the lines next to a bracket; empty without a bracket."""
+    if frame.times == 1 or not frame.bracketed:
         return []
     number = frame.number is not None and not frame.times.is_Integer
     several: Line = ["× (", Math.of(frame.times), ")"] if isinstance(frame.times, Add) else ["× ", Math.of(frame.times)]

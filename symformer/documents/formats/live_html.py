@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,9 @@ from .html import HTML, markup
 
 # Escapes for JSON in a script element, so that it cannot end the element or start a comment.
 _WITHIN = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+_MATH = re.compile(r"<math[ >].*?</math>", re.DOTALL)
+_BRACKET = re.compile(r'<mo form="(?:prefix|postfix)"([^>]*)>([][()⌈⌉⌊⌋])</mo>')  # each has a single form in MathML
+_ALONE = re.compile(r'(<math[^>]*>)<mo form="infix">(?=[^<]*</mo></math>)')
 # Each script uses those before it.
 SCRIPTS = ("live-entry.js", "live-exact.js", "live-math.js", "live-curves.js", "live-links.js", "live.js")
 
@@ -23,6 +27,18 @@ def _without_comments(script: str) -> str:
     """Return a script without its indentation and the lines that are comments; no string spans several lines."""
     lines = (line.strip() for line in script.split("\n"))
     return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+def _shorter(mathematics: str) -> str:
+    """Return a ``math`` element without its display style and without the forms that signs have by default.
+
+    >>> _shorter('<math displaystyle="true" alttext="(E"><mo form="prefix" stretchy="false">(</mo><mi>E</mi></math>')
+    '<math alttext="(E"><mo stretchy="false">(</mo><mi>E</mi></math>'
+    >>> _shorter('<math alttext="="><mo form="infix">=</mo></math>')
+    '<math alttext="="><mo>=</mo></math>'
+    """
+    shorter = mathematics.replace('<math displaystyle="true"', "<math", 1)
+    return _ALONE.sub(r"\1<mo>", _BRACKET.sub(r"<mo\1>\2</mo>", shorter))
 
 
 class Live(HTML):
@@ -41,6 +57,10 @@ class Live(HTML):
     def chapters(self, document: Document) -> list[Heading]:
         """Return the headings that the contents list."""
         return [block for block in document.blocks if isinstance(block, Heading) and block.level == 1]
+
+    def completed(self, spelt: str) -> str:
+        """Return a page with shorter mathematics: without the attributes that the style sheet or MathML implies."""
+        return _MATH.sub(lambda found: _shorter(found[0]), super().completed(spelt))
 
     @cached_property
     def sheet(self) -> Markup:

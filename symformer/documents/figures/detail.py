@@ -1,0 +1,99 @@
+"""The inside of the main parts of a model: attention, experts and mixers, without amounts, drawn on demand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ...formulas.account import Line as AccountLine
+from ...output.blocks import Code, FigureBlock, Line
+from ...views.figure_facts import FigureFacts
+from .expert_choice import expert_choice
+
+if TYPE_CHECKING:
+    from ..formats.page_layout import Page
+    from .figure import Graph, Node
+    from .primitives import Drawing
+    from .text_width import Ruler
+
+MIXERS = ("attention", "state-space mixer", "linear attention", "recurrent block")
+MOST = 24  # operations of a part; more are not legible
+WIDEST = 250.0  # points: the width of a detail before it is scaled to the page
+
+
+def detail(facts: FigureFacts, part: str, name: Line = ()) -> FigureBlock | None:
+    """Return the figure of the inside of a part, if it is the first of its kind with attention, experts or a mixer.
+
+    Parameters
+    ----------
+    facts
+        The facts of the figure of the model.
+    part
+        The key of the part, such as ``layers.self_attn``.
+    name
+        The name of the part in the caption; by default, its key.
+
+    """
+    if facts.is_traced or part not in _first_parts(facts):
+        return None
+    whole = _whole_part(facts, part)
+    if len(whole.lines) > MOST:
+        return None
+    caption: Line = ["The computation of ", *(name or [Code(part)]), ", from bottom to top, with shapes of tensors."]
+    return FigureBlock(partial(_drawn, facts, whole.key), caption, f"{facts.formula.id}.{part}.inside")
+
+
+def _first_parts(facts: FigureFacts) -> list[str]:
+    """Return the keys of the first part of each kind; a part inside of another one is not drawn again."""
+    found: dict[str, str] = {}
+    todo: list[AccountLine] = [facts.formula.root]
+    while todo:
+        line = todo.pop(0)
+        if _has_detail(line):
+            found.setdefault(line.part.title if line.part is not None else "", line.key)
+        else:
+            todo = [*line.lines, *todo]
+    return [*found.values()]
+
+
+def _whole_part(facts: FigureFacts, part: str) -> AccountLine:
+    """Return a part; if it is what several kinds of layers have in common, the same part in the first of these."""
+    every = list(facts.formula.root.parts())
+    own = next(line for line in every if line.key == part)
+    apart = {line.path: line for line in facts.root.parts()}
+    kinds = [line for line in every if line.listed and own.path.startswith(f"{line.listed}.")]
+    found = [apart.get(f"{kind.path}{own.path.removeprefix(kind.listed)}") for kind in kinds]
+    return next((line for line in found if line is not None), own)
+
+
+def _has_detail(line: AccountLine) -> bool:
+    if line.entry is not None:
+        return False
+    role = getattr(line.part, "role", "")
+    entries = [each.entry for each in line.walk() if each.entry is not None]
+    return role in MIXERS or (role == "MLP" and expert_choice(entries) is not None)
+
+
+def _drawn(facts: FigureFacts, part: str, page: Page, ruler: Ruler | None = None) -> Drawing:
+    from .figure_builder import FigureBuilder
+    from .figure_page import drawing
+
+    figure = FigureBuilder(facts).part(part)
+    amount = replace(figure.amount, value=None)
+    shown = replace(figure, graph=_without_amounts(figure.graph), narrow=True, filled=False, amount=amount)
+    width = min(WIDEST, page.figure[0])
+    return drawing(shown, column=width, most=page.figure[1], ruler=ruler)
+
+
+def _without_amounts(graph: Graph) -> Graph:
+    return replace(graph, nodes=[_plain(node) for node in graph.nodes])
+
+
+def _plain(node: Node) -> Node:
+    from .figure import Frame, Plus
+
+    if isinstance(node, Plus):
+        return node
+    bare = replace(node, amount=replace(node.amount, value=None, share=None, stated=False))
+    return replace(bare, graph=_without_amounts(bare.graph)) if isinstance(bare, Frame) else bare
