@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from shutil import which
 
 import pytest
@@ -72,7 +73,8 @@ def test_text_of_a_full_page_is_reduced_to_at_most_three_quarters() -> None:
 def test_short_form_shows_the_first_terms_of_a_long_sum_in_a_table() -> None:
     short = document(architecture("nemotron-h"), ["train-memory"], "1.2.3", form="short")
     cells = [plain(row[2]) for block in short.blocks if isinstance(block, Table) for row in block.rows if len(row) > 2]
-    assert any(cell.endswith(", and 23 more terms") for cell in cells)
+    assert any(re.search(r", and \d+ more terms$", cell) for cell in cells)
+    assert max(map(len, cells)) < 250
     (result,) = (block for block in short.blocks if isinstance(block, Equation) and block.key)
     assert len(result.chain.steps) == 1  # the structured form only
 
@@ -190,4 +192,4 @@ def test_short_form_of_macros_is_refused() -> None:
 def test_untrained_tables_are_not_described_as_zero() -> None:
     """The sines of a DiT are a fixed table: 256 rows of 1,152, which are among its parameters."""
     said = words(made("dit-xl-2"))
-    assert "Stored weights that are not trained also count" in said
+    assert "every element of every weight, trained or not, is counted" in said
