@@ -209,6 +209,8 @@ class _Worksheet:
                     yield block
                 case Table() | Equation():
                     pass
+                case Paragraph(defines=True):  # of symbols, which the parts use, too
+                    yield block
                 case _ if not stating:
                     yield block
 
