@@ -14,7 +14,10 @@ from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
 from symformer.documents.gallery_pages import OF_COSTS, OF_RANK, WHOLE, derived, example
 from symformer.documents.macros import MacroRequest, spelt
-from symformer.views.derivation_facts import formulas_of
+from symformer.documents.worksheet import worksheet
+from symformer.output.blocks import Document
+from symformer.views.derivation_facts import derivation_facts, formulas_of
+from symformer.views.exercise_facts import exercise_facts
 
 
 def typeset(stem: str) -> str:
@@ -22,6 +25,22 @@ def typeset(stem: str) -> str:
     # a model may not support some costs; the document has the others
     of_costs = stem.endswith((OF_COSTS, OF_RANK))
     paper = derived(stem, "0") if of_costs else document(example(stem), ["params", "flops"], "0", "costs")
+    # rows of costs may be wider than a page of LaTeX; rows of parameters must fit
+    return _typeset(stem, paper, fits=not of_costs)
+
+
+def other_forms(name: str) -> str:
+    """Write and compile the worksheet and the short form of a model. Return the error messages, or ""."""
+    model = architecture(name)
+    found = derivation_facts(model, ["params"], {})
+    sheet = worksheet(found, exercise_facts(found.subject, found.quantities[0]), "0")
+    short = document(model, ["params"], "0", form="short")
+    said = [_typeset(f"{name}-worksheet", sheet, fits=True), _typeset(f"{name}-short", short, fits=True)]
+    return "\n".join(filter(None, said))
+
+
+def _typeset(stem: str, paper: Document, fits: bool) -> str:
+    """Write and compile a document, all of whose lines must fit the page if ``fits``. Return the error messages."""
     Path(f"{stem}.tex").write_bytes(render(paper, "tex"))
     for _ in range(2):  # the second run sets the column widths of long tables
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{stem}.tex"]
@@ -32,11 +51,10 @@ def typeset(stem: str) -> str:
     if warned := [line for line in said if line.startswith("Package amsmath Warning")]:
         return "\n".join(warned)
     wide = [line for line in said if line.startswith("Overfull")]
-    # rows of costs may be wider than a page of LaTeX; rows of parameters must fit
-    return "" if of_costs or not wide else "\n".join([*wide, f"{stem}.tex has lines that do not fit the page"])
+    return "" if not fits or not wide else "\n".join([*wide, f"{stem}.tex has lines that do not fit the page"])
 
 
-COLUMNS = ("gpt2", "deepseek-v3", "t5", "mamba2", "bert-base-uncased")  # fragments and macros of these are typeset
+COLUMNS = ("gpt2", "deepseek-v3", "t5", "mamba2", "bert-base-uncased")  # other forms of these are typeset, too
 ARTICLE = r"""\documentclass[10pt,twocolumn]{article}
 \usepackage{amsmath,booktabs}
 \input{NAME-macros}
@@ -75,6 +93,7 @@ if __name__ == "__main__":
     with get_context("fork").Pool() as pool:
         wrong = [trouble for trouble in pool.imap_unordered(typeset, stems) if trouble]
         wrong += [trouble for trouble in pool.imap_unordered(in_columns, COLUMNS) if trouble]
+        wrong += [trouble for trouble in pool.imap_unordered(other_forms, COLUMNS) if trouble]
     if wrong:
         sys.exit("\n".join(wrong))
-    sys.stdout.write(f"{len(stems)} documents and {len(COLUMNS)} fragments\n")
+    sys.stdout.write(f"{len(stems)} documents and {len(COLUMNS)} fragments, worksheets and short forms\n")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
 
 from .. import __version__
-from ..documents.formats import ARCHIVE, FORMATS, Engine, Flavour
+from ..documents.formats import ARCHIVE, FORMATS, FORMS, LENGTHS, Engine, Flavour, Form, Length
 from . import arguments, completion_values, document_output
 from .base_command import Command
 from .terminal import print_error
@@ -41,16 +42,25 @@ if TYPE_CHECKING:
 @arguments.sets
 @arguments.option
 @click.option(
+    "--form",
+    "form",
+    type=click.Choice([*FORMS, *LENGTHS]),
+    metavar=f"[{'|'.join(FORMS)}]",
+    default=FORMS[0],
+    show_default=True,
+    help="A derivation, or a worksheet: the derivation with its results left blank, and an answer key at the end.",
+)
+@click.option(
     "--length",
     "length",
-    type=click.Choice(["full", "short"]),
-    default="full",
+    type=click.Choice(LENGTHS),
+    default=LENGTHS[0],
     show_default=True,
     help="The full derivation, or a one-page version.",
 )
 @click.option(
     "--format",
-    "form",
+    "file_format",
     type=click.Choice([*FORMATS, ARCHIVE]),
     help="The output format if -o is - or a FOLDER. [default in a FOLDER: pdf]",
 )
@@ -79,8 +89,9 @@ def command(
     quantities: tuple[str, ...],
     sets: tuple[str, ...],
     options: tuple[str, ...],
-    length: str,
-    form: str | None,
+    form: str,
+    length: Length,
+    file_format: str | None,
     engine: Engine,
     flavour: Flavour | None,
     template: str | None,
@@ -100,6 +111,8 @@ def command(
     from ..output.files import is_folder, write_all
     from ..targets.resolution import pairs
 
+    length = next((each for each in LENGTHS if each == form), length)  # --form was the former name of --length
+    shown = next((each for each in FORMS if each == form), FORMS[0])
     into = is_folder(output, (*FORMATS, ARCHIVE))
     together = len(targets) > 1 and not into and not live
     if together and macros:
@@ -112,8 +125,13 @@ def command(
             f"{output} is a folder, but its name ends like a file; use -o {output}/ to write one file per TARGET into "
             "it, or choose another file name"
         )
+    _check_form(
+        shown,
+        {"--length short": length == "short", "--fragment": fragment, "--macros": macros, "--live": live},
+        len(targets) if together else 1,
+    )
     kind = _kind(fragment, macros, live, template, length)
-    extension = _extension(output, into, form or "", kind)
+    extension = _extension(output, into, file_format or "", kind)
     place = f"each file in {output}" if into else output
     document_output.check_flavour(flavour, extension, place)
     own = _own(template, extension, place) if template else None
@@ -126,7 +144,9 @@ def command(
         document_output.put(output, order.surveyed(targets, options))
         return
     asked = tuple(dict.fromkeys(quantities)) or (() if live else ("params",))
-    order = DocumentRequest(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own)
+    order = DocumentRequest(
+        __version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own, shown
+    )
     if into:
         made = folder_files(order, targets, output)
         write_all(output, made)
@@ -134,6 +154,32 @@ def command(
         return
     models, conventions = zip(*map(order.resolved, targets), strict=True)
     document_output.put(output, order.written(models, conventions[0], output))
+
+
+def _check_form(form: Form, others: Mapping[str, bool], targets: int) -> None:
+    """Raise DocumentError if a form other than a derivation cannot be combined with another option.
+
+    Parameters
+    ----------
+    form
+        The form of the document.
+    others
+        Options that only a derivation takes, and whether each is given.
+    targets
+        The number of targets in one file.
+
+    """
+    from ..language.errors import DocumentError
+
+    if form == FORMS[0]:
+        return
+    if other := next((name for name, given in others.items() if given), ""):
+        raise DocumentError(f"--form {form} cannot be combined with {other}; remove one of the two")
+    if targets > 1:
+        raise DocumentError(
+            f"--form {form} writes a document of one TARGET, but {targets} are given; write one file per TARGET with "
+            "-o FOLDER/"
+        )
 
 
 def _kind(fragment: bool, macros: bool, live: bool, template: str | None, length: str) -> Kind:

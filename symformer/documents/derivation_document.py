@@ -59,6 +59,7 @@ from .part_sections import ChapterParts, parts
 from .part_tables import unit_of
 from .references import with_references
 from .sentences import sentence
+from .short_form import short_form
 from .subject import column, config_lines, in_subtitle, in_title, is_changed, subject_line
 from .verification import check, short_check
 
@@ -132,8 +133,8 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     if found.refused:
         blocks.append(Heading(1, ["Quantities without a formula"]))
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in found.refused]
-    if form == "short":  # two or three tables on a page need no numbers
-        blocks = [replace(block, caption=()) if isinstance(block, Table) else block for block in blocks]
+    if form == "short":
+        blocks = short_form(blocks, found.figure if len(chapters) == 1 else None)
     symbols_of(blocks)
     blocks, keys = with_references(blocks)
     titles = [each.formula.measure.title for each in found.quantities]
@@ -144,6 +145,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         blocks,
         ["transformer", found.subject.title, *titles],
         _attached(found.json, keys),
+        one_page=form == "short" and len(chapters) == 1,
     )
 
 
@@ -213,7 +215,7 @@ def _chapter(
         *counted,
     ]
     if form == "short":
-        totals = with_named_parts([_totals(formula, value, found.totals)], structure)
+        totals = with_named_parts([part_totals(formula, value, found.totals)], structure)
         return _Chapter(result, holds, [*totals, Paragraph(short_check(found.check))])
     rest: list[Block] = []
     if examples := found.examples:
@@ -235,8 +237,8 @@ def _chosen(found: DefinitionFacts) -> list[Block]:
     return [*blocks, *map(Paragraph, found.ranks)]
 
 
-def _totals(formula: Formula, value: int | Fraction | None, totals: Sequence[AmountFacts]) -> Table:
-    """Return the total of each part, for the short form."""
+def part_totals(formula: Formula, value: int | Fraction | None, totals: Sequence[AmountFacts]) -> Table:
+    """Return the table of the total of each part."""
     rows: Rows = [[[named(part.name, formula)], [Math.of(part.count)], [Math(factored(part.each))]] for part in totals]
     head: list[Line] = [["Part"], ["Copies"], ["Each"], ["Total"]]
     return amount_table(head, "lrl", rows, totals, value, [f"The {unit_of(formula)} by part."], total=False)

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..language.errors import DocumentError
 from ..models.model import Model
 from ..output.blocks import Document
 from ..targets.resolution import resolve
-from .formats import ARCHIVE, Engine, Flavour
+from .formats import ARCHIVE, Engine, Flavour, Form, Length
 
 Kind = Literal["derivation", "fragment", "macros", "live"]
 
@@ -24,10 +25,11 @@ class DocumentRequest:
     quantities: Sequence[str] = ("params",)  # empty for the usual ones of a live page
     options: Mapping[str, str] = field(default_factory=dict)
     sets: Sequence[str] = ()
-    form: str = "full"
+    length: Length = "full"
     engine: Engine = "typst"
     flavour: Flavour = "github"
     template: tuple[str, str] | None = None  # name and text of a user's template
+    form: Form = "derivation"
 
     def resolved(self, target: str) -> tuple[Model, dict[str, str]]:
         """Return the model for a target and the conventions. Raises SymformerError."""
@@ -44,15 +46,25 @@ class DocumentRequest:
             from .live_page import page, usual_quantities
 
             asked = self.quantities or usual_quantities(models, conventions)
-            return page(models, asked, self.version, self.form, **conventions)
+            return page(models, asked, self.version, self.length, **conventions)
         (model,) = models
         if self.kind == "macros":
             from .macros import MacroRequest, spelt
 
             source = MacroRequest.for_file(self.version, model, self.quantities, self.options, self.sets, file)
             return spelt(model, formulas_of(model, self.quantities, conventions), source)
-        found = derivation_facts(model, self.quantities, conventions, full=self.form == "full")
-        paper = laid_out(found, self.version, form=self.form)
+        found = derivation_facts(model, self.quantities, conventions, full=self.length == "full")
+        if self.form == "worksheet":
+            if self.extension == ARCHIVE:
+                raise DocumentError(
+                    f"a worksheet has no .{ARCHIVE}, which would contain the formulas; choose .pdf or .tex"
+                )
+            from ..views.exercise_facts import exercise_facts
+            from .worksheet import worksheet
+
+            exercises = exercise_facts(found.subject, found.quantities[0])
+            return self._rendered(worksheet(found, exercises, self.version))
+        paper = laid_out(found, self.version, form=self.length)
         if self.extension == ARCHIVE:
             from .bundle import bundle
 
@@ -69,7 +81,7 @@ class DocumentRequest:
 
         sides = SideBySideTargets.of(targets, self.quantities, self.sets, options, skip_refused=True)
         models, conventions = sides.models()
-        paper = survey(models, self.quantities, self.version, conventions, self.form)
+        paper = survey(models, self.quantities, self.version, conventions, self.length)
         if self.extension == ARCHIVE:
             from .bundle import packed
 

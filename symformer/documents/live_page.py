@@ -108,7 +108,9 @@ def _choices(quantity: str, conventions: Mapping[str, str]) -> dict[str, str]:
 
 def _document(models: Sequence[DerivationFacts], version: str, form: str) -> Document:
     """Return the document shown without scripts: one derivation, or a short one per model."""
-    each = [laid_out(model, version, form=form) for model in models]
+    # The short form has no figure on this page.
+    shown = [replace(model, figure=None) if form == "short" else model for model in models]
+    each = [laid_out(model, version, form=form) for model in shown]
     first = each[0]
     if len(each) == 1 or len({model.subject.id for model in models}) == 1:
         return first

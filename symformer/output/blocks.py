@@ -89,6 +89,7 @@ class Heading:
     level: int  # 1, 2 or 3
     line: Line
     anchor: str = ""
+    opens_page: bool = False  # whether it starts a new page
     kind: Literal["heading"] = "heading"
 
 
@@ -199,11 +200,27 @@ class FigureBlock:
     caption: Line = ()
     id: str = ""
     number: int = 0
+    # Draws it again with less and less detail. On a page, the first drawing that fits the rest of it is printed.
+    overviews: Callable[..., Sequence[Drawing]] | None = None
     kind: Literal["picture"] = "picture"
+
+    @property
+    def fills(self) -> bool:
+        """Whether it takes the rest of a page, or is omitted if that is too little."""
+        return self.overviews is not None
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A question, with a number of ruled lines for the solution."""
+
+    line: Line
+    ruled: int
+    kind: Literal["exercise"] = "exercise"
 
 
 BriefBlock = Heading | Paragraph | Equation | Table  # the blocks that the terminal and notebooks print
-Block = BriefBlock | Contents | Computation | References | FigureBlock
+Block = BriefBlock | Contents | Computation | References | FigureBlock | Exercise
 
 
 @dataclass(frozen=True)
@@ -215,6 +232,7 @@ class Document:
     blocks: Sequence[Block]
     keywords: Sequence[str] = ()
     attached: Sequence[tuple[str, str]] = ()
+    one_page: bool = False  # whether a format with pages reduces its type so that it fits one page
 
 
 def plain(line: Line, spell: Callable[[Tree], str] = text) -> str:
@@ -256,7 +274,7 @@ def lines(blocks: Iterable[Block]) -> Iterator[Line]:
     """Yield every line of prose of these blocks, in reading order."""
     for block in blocks:
         match block:
-            case Heading(line=line) | Paragraph(line=line):
+            case Heading(line=line) | Paragraph(line=line) | Exercise(line=line):
                 yield line
             case Table(head=head, rows=rows, caption=caption):
                 yield from (caption, *head)
@@ -325,7 +343,7 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
 
     def resolved(block: Block) -> Block:
         match block:
-            case Heading(line=line) | Paragraph(line=line):
+            case Heading(line=line) | Paragraph(line=line) | Exercise(line=line):
                 return replace(block, line=put(line))
             case Table(head=head, rows=rows, caption=caption):
                 found = replace(block, head=[*map(put, head)], rows=[[*map(put, row)] for row in rows])

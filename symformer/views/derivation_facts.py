@@ -120,7 +120,7 @@ class DerivationFacts(Immutable):
     places: Mapping[str, ConfigLocation]  # the config field of each size, by letter
     quantities: tuple[QuantityFacts, ...]
     refused: tuple[tuple[str, str], ...]  # the names of quantities without a formula, and why
-    figure: FigureFacts | None  # None for a short form, and for a ratio, which is not a sum over boxes
+    figure: FigureFacts | None  # None for a ratio, which is not a sum over boxes
     relative: RelativeFacts | None  # None for a short form, for ranks, and for a model without a relative
     json: tuple[Mapping[str, Any], ...]  # of each formula, as ``show --json`` prints it
 
@@ -187,7 +187,7 @@ def derivation_facts(
     for formula in reversed(formulas):  # the first quantity that has a size decides
         places |= shown.provenance.for_quantity(formula.measure.name).places
     found = tuple(_quantity_facts(shown, subject.known, formula, full) for formula in formulas)
-    first = found[0] if full and found and found[0].formula.additive else None
+    first = found[0] if found and found[0].formula.additive else None
     return DerivationFacts(
         subject=subject,
         conventions=changed_conventions(formulas),

@@ -80,9 +80,8 @@ def _drawn(facts: FigureFacts, part: str, page: Page, ruler: Ruler | None = None
     from .figure_page import drawing
 
     figure = FigureBuilder(facts).part(part)
-    shown = replace(
-        figure, graph=_without_amounts(figure.graph), narrow=True, amount=replace(figure.amount, value=None)
-    )
+    amount = replace(figure.amount, value=None)
+    shown = replace(figure, graph=_without_amounts(figure.graph), narrow=True, filled=False, amount=amount)
     width = min(WIDEST, page.figure[0])
     return drawing(shown, column=width, most=page.figure[1], ruler=ruler)
 

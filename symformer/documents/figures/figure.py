@@ -129,6 +129,7 @@ class Figure:
     graph: Graph
     notes: Sequence[str] = ()
     strips: Sequence[LayerStrip] = ()
+    filled: bool = True  # whether it states the amounts
     shared: Sequence[str] = ()  # notes below all columns, if it is the first of several narrow columns
     narrow: bool = False  # whether it is a narrow column: without formulas
 
@@ -141,19 +142,20 @@ class Figure:
     def alt(self) -> str:
         """The alternative text, for screen readers."""
         total = "" if self.amount.value is None else f" = {self.amount.value:,}"
-        said = f"{self.title} ({self.target}): {text(self.letter)} = {text(self.amount.shown)}{total} {self.unit}."
+        whole = f": {text(self.letter)} = {text(self.amount.shown)}{total} {self.unit}" if self.filled else ""
+        said = f"{self.title} ({self.target}){whole}."
         said += "".join(f" Layers, from the first: {strip.words()}." for strip in self.strips)
-        return f"{said} {'; '.join(_said(self.graph))}."
+        return f"{said} {'; '.join(_said(self.graph, self.filled))}."
 
 
-def _said(graph: Graph) -> Iterator[str]:
-    """Yield the nodes of a graph in words, each with its amount."""
+def _said(graph: Graph, filled: bool) -> Iterator[str]:
+    """Yield the nodes of a graph in words, each with its amount if the figure is ``filled``."""
     for node in graph.nodes:
         if isinstance(node, Box):
             words = " ".join(filter(None, (node.title, node.name)))
             words += f", {plain(node.experts.line)}" if node.experts else ""
             share = "" if node.amount.share is None else f" ({percent(node.amount.share)})"
-            yield f"{words}: {text(node.amount.shown)}{share}" if node.amount.shown != 0 else words
+            yield f"{words}: {text(node.amount.shown)}{share}" if filled and node.amount.shown != 0 else words
         elif isinstance(node, Frame):
             times = f"{text(node.times)} times " if node.times != 1 else ""
-            yield f"{times}{node.title or node.name} ({'; '.join(_said(node.graph))})"
+            yield f"{times}{node.title or node.name} ({'; '.join(_said(node.graph, filled))})"

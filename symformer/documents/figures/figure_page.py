@@ -135,7 +135,8 @@ class FigurePanel:
 
     def _foot(self) -> float:
         figure = self.figure
-        copies = [COPIES if figure.amount.value is None else NUMBERS] if figure.repeats and not figure.narrow else []
+        counted = figure.repeats and figure.filled and not figure.narrow
+        copies = [COPIES if figure.amount.value is None else NUMBERS] if counted else []
         self.notes, height = _notes([*figure.notes, *copies], self.room, self.ruler)
         return height
 

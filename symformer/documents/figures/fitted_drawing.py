@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sympy import Add
+
 from ..formats.page_layout import Page
 from .figure import Figure
 from .figure_page import BETWEEN, drawing
@@ -11,8 +13,10 @@ from .narrow_columns import column_width
 from .overview import with_fewer_boxes
 from .primitives import Drawing, Words
 from .text_width import Ruler
+from .unfilled import unfilled
 
 LEGIBLE = 6.0  # points: the smallest text on the page
+TERMS = 20  # of a formula, beyond which a figure for a part of a page does not state amounts
 WIDER = 1.15  # of a figure that is too high, relative to the usual maximum
 
 
@@ -49,7 +53,29 @@ def fitted_drawing(figures: Sequence[Figure], page: Page, ruler: Ruler | None = 
         figures = fewer
 
 
+def overview_drawings(figure: Figure, page: Page) -> list[Drawing]:
+    """Return drawings of a figure with less and less detail: without its amounts, then with layers as single boxes."""
+    ruler, found = Ruler(), list[Drawing]()
+    column, most = page.figure
+    short = len(Add.make_args(figure.amount.shown)) <= TERMS
+    left: list[Figure] | None = [figure]
+    while left is not None:
+        (most_detailed,) = left
+        shown = [most_detailed, unfilled(most_detailed)] if short else [unfilled(most_detailed)]
+        found += [drawing(each, column=column, most=most, ruler=ruler) for each in shown]
+        left = with_fewer_boxes(left)
+    return found
+
+
 def smallest_text(drawn: Drawing, page: Page) -> float:
     """Return the size in points of the smallest text of a drawing on a page."""
-    scale = page.enlarged(drawn.width, drawn.height)
-    return scale * min(each.size for each in drawn.shapes if isinstance(each, Words))
+    return page.enlarged(drawn.width, drawn.height) * _smallest(drawn)
+
+
+def least_scale(drawn: Drawing) -> float:
+    """Return the scale at which the smallest text of a drawing is just legible."""
+    return LEGIBLE / _smallest(drawn)
+
+
+def _smallest(drawn: Drawing) -> float:
+    return min(each.size for each in drawn.shapes if isinstance(each, Words))

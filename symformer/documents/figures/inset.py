@@ -13,15 +13,22 @@ from ...views.figure_facts import FigureFacts, figure_facts
 
 if TYPE_CHECKING:
     from ..formats.page_layout import Page
+    from .figure import Figure
     from .primitives import Drawing
     from .text_width import Ruler
 
 MOST = 4  # models in one figure
 
 
-def illustration(found: FigureFacts) -> list[Block]:
-    """Return the figure of a model."""
-    return [FigureBlock(partial(_drawn, found), _caption(found), found.formula.id)]
+def illustration(found: FigureFacts, filled: bool = True) -> list[Block]:
+    """Return the figure of a model; it only names the parts if it is not ``filled``."""
+    return [FigureBlock(partial(_drawn, found, filled), _caption(found, filled), found.formula.id)]
+
+
+def compact_illustration(found: FigureFacts) -> list[Block]:
+    """Return the figure of a model for the rest of a page, with as much detail as fits."""
+    draw, overviews = partial(_drawn, found, True), partial(_overviews, found)
+    return [FigureBlock(draw, _caption(found, filled=False), found.formula.id, overviews=overviews)]
 
 
 def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
@@ -76,8 +83,12 @@ def aligned_figures(models: Sequence[Model], formulas: Sequence[Formula | None],
     return blocks
 
 
-def _caption(found: FigureFacts) -> Line:
+def _caption(found: FigureFacts, filled: bool) -> Line:
     """Return the caption of the figure of one model."""
+    if not filled and found.is_traced:
+        return [f"The parts of {found.subject.title}, in the order in which its code names them."]
+    if not filled:
+        return [f"The architecture of {found.subject.title}, from bottom to top."]
     told = f"the formula of its {found.formula.measure.title}, if it fits"
     if found.value is not None:
         told += ", its value, and the share of all its copies in the total"
@@ -86,11 +97,24 @@ def _caption(found: FigureFacts) -> Line:
     return [f"The architecture of {found.subject.title}, from bottom to top, each part with {told}."]
 
 
-def _drawn(found: FigureFacts, page: Page, ruler: Ruler | None = None) -> Drawing:
-    from .figure_builder import FigureBuilder  # most languages never need it
-    from .fitted_drawing import fitted_drawing
+def _drawn(found: FigureFacts, filled: bool, page: Page, ruler: Ruler | None = None) -> Drawing:
+    from .fitted_drawing import fitted_drawing  # most languages never need it
 
-    return fitted_drawing([FigureBuilder(found).architecture()], page, ruler)
+    return fitted_drawing([_figure(found, filled)], page, ruler)
+
+
+def _overviews(found: FigureFacts, page: Page) -> list[Drawing]:
+    from .fitted_drawing import overview_drawings
+
+    return overview_drawings(_figure(found, True), page)
+
+
+def _figure(found: FigureFacts, filled: bool) -> Figure:
+    from .figure_builder import FigureBuilder
+    from .unfilled import unfilled
+
+    figure = FigureBuilder(found).architecture()
+    return figure if filled else unfilled(figure)
 
 
 def _columns(sides: Sequence[FigureFacts], first: FigureFacts, page: Page, ruler: Ruler | None = None) -> Drawing:

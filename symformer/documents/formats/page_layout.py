@@ -36,7 +36,6 @@ from .missing_glyphs import text_width
 
 FEW = 12  # maximum rows of a table that is never split across pages
 SCALED = 14  # maximum rows of a wide table that is scaled down; a table over several pages cannot be
-TALL = 30  # maximum lines of a computation that is kept on one page
 WRAPPED = 40  # width of a cell that wraps
 BRIEF = 4  # maximum lines of an equation that is kept on one page with its table
 BOXED = 4  # characters that a box around an equation takes from its lines
@@ -63,7 +62,7 @@ class Page:
     longest: int = 72  # of one term; an intermediate step with a longer term is omitted
     table: int = 78  # of a row of a table in normal type
     widest: int = 98  # of a row of a table in the smallest type
-    lines: int = 20  # maximum lines of an equation or a table that is kept on one page
+    lines: int = 20  # maximum lines of an equation, a computation or a table that is kept on one page
     figure: tuple[float, float] = (280.0, 400.0)  # width in points of a figure's column and of a figure, unscaled
     broad: float = 450.0  # maximum width in points of a scaled figure
     high: float = 660.0
@@ -147,7 +146,9 @@ class Page:
 
     def split(self, block: Computation) -> bool:
         """Return True if a computation may be split across pages."""
-        return len(block.lines) > TALL
+        high = [(1 + _high(line.shown), 1 + _high(line.shape)) for line in block.lines]
+        # if the shapes do not fit next to the lines, they have their own rows
+        return sum(map(max if self.roomy(block) else sum, high)) > self.lines
 
     def beside(self, equation: Equation, row: EquationLine) -> bool:
         """Return True if the reason of a row fits after the longest row."""
@@ -187,6 +188,8 @@ class Page:
                     return 0
                 case References(entries=entries):
                     lines += sum(-(-sum(map(len, said)) // LINE) for _, *said in entries)
+                case Heading(opens_page=True):
+                    return count
                 case Heading():
                     lines += 1
                 case Paragraph(line=line):

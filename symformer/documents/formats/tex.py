@@ -43,7 +43,8 @@ class Latex(Language):
         return with_macro(spelt)
 
     def prose(self, text: str) -> str:
-        return self._spelt(with_break_points(text, "\1"), {**self._SPECIAL, "\1": r"\allowbreak{}"})
+        spelt = self._spelt(with_break_points(text, "\1"), {**self._SPECIAL, "\1": r"\allowbreak{}"})
+        return _BLANK.sub(lambda found: rf"\underline{{\hspace{{{len(found[0]) // 4}em}}}}", spelt)
 
     def code(self, text: str) -> str:
         spelt = r"\allowbreak{}".join(
@@ -73,8 +74,10 @@ class Latex(Language):
 
     def picture(self, block: FigureBlock) -> str:
         """Return a figure that fits the page, drawn by LaTeX itself."""
-        from .tex_pictures import picture  # not needed by documents without figures
+        from .tex_pictures import filling, picture  # not needed by documents without figures
 
+        if block.overviews is not None:
+            return filling(block.overviews(self.page), self.line(block.caption), self)
         drawing = block.draw(self.page)
         return picture(drawing, self, self.page.enlarged(drawing.width, drawing.height))
 
@@ -120,6 +123,9 @@ class Latex(Language):
             return rf">{{\raggedright\arraybackslash}}p{{{own}\linewidth}}"
 
         return "".join(spelt(place, kind) for place, kind in enumerate(align))
+
+
+_BLANK = re.compile(r"(?:\\_){4,}")  # an empty cell of a worksheet: underscores would leave gaps
 
 
 def without_bracket(rows: str) -> str:

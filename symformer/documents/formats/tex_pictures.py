@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ..figures.primitives import Circle, Drawing, Path, Rect, Shape, Words
@@ -31,6 +31,26 @@ def picture(drawing: Drawing, language: Language, scale: float) -> str:
     for shape in drawing.shapes:
         lines += _shape(shape, drawing.height, language, scale)
     return "\n".join([*lines, r"\end{picture}%", r"\inpdf{EMC}"])
+
+
+def filling(drawings: Sequence[Drawing], caption: str, language: Language) -> str:
+    """Return a figure with its caption for the rest of the page: the first picture that is legible there, if any.
+
+    Each drawing is tried at its largest and at its smallest scale.
+    """
+    from ..figures.fitted_drawing import least_scale
+
+    spelt = ""
+    for drawing in reversed(drawings):
+        largest = language.page.enlarged(drawing.width, drawing.height)
+        for scale in sorted({least_scale(drawing), max(largest, least_scale(drawing))}):
+            shown = picture(drawing, language, scale)
+            spelt = (
+                f"\\ifdim\\dimen0>{n(scale * drawing.height)}bp\n"
+                f"\\begin{{center}}\n{shown}\n\n\\smallskip Figure 1: {caption}\n\\end{{center}}\n"
+                f"\\else\n{spelt}\\fi\n"
+            )
+    return f"{{\\par\\dimen0=\\dimexpr\\pagegoal-\\pagetotal-3\\baselineskip\\relax\n{spelt}}}"
 
 
 def _shape(shape: Shape, height: float, language: Language, scale: float) -> Iterator[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...language.notation.display_tree import Tree
 from ...language.notation.text import text
@@ -11,6 +13,10 @@ from ...language.notation.typst import typst
 from ...output.blocks import FigureBlock
 from .base_language import Language, break_name, environment, printable, with_break_points
 from .missing_glyphs import plain_id, replace_in_typst
+from .units import number, points
+
+if TYPE_CHECKING:
+    from ..figures.primitives import Drawing
 
 
 class Typst(Language):
@@ -44,12 +50,31 @@ class Typst(Language):
 
     def picture(self, block: FigureBlock) -> str:
         """Return a figure that fits the page, with alternative text."""
+        if block.overviews is not None:
+            return self._filling(block.overviews(self.page), block)
         drawing = block.draw(self.page)
-        body = str(environment().get_template("figure.typ.jinja").module.place(drawing, self))  # type: ignore[attr-defined]
         scale = round(100 * self.page.enlarged(drawing.width, drawing.height))
-        scaled = f"scale({scale}%, reflow: true, {body.strip().removeprefix('#')})"
+        scaled = f"scale({scale}%, reflow: true, {self._body(drawing)})"
         caption = f", caption: [{self.line(block.caption)}]" if block.caption else ""
         return f"#figure(kind: image, placement: bottom, gap: 1em, alt: {_string(drawing.alt)}, {scaled}{caption})"
+
+    def _body(self, drawing: Drawing) -> str:
+        """Return the code of a drawing."""
+        body = str(environment().get_template("figure.typ.jinja").module.place(drawing, self))  # type: ignore[attr-defined]
+        return body.strip().removeprefix("#")
+
+    def _filling(self, drawings: Sequence[Drawing], block: FigureBlock) -> str:
+        """Return a figure for the rest of the page: the first drawing that is legible there, if any."""
+        from ..figures.fitted_drawing import least_scale
+
+        choices = [
+            f"({points(each.width)}, {points(each.height)}, {number(least_scale(each))}, {_string(each.alt)}, "
+            f"{self._body(each)})"
+            for each in drawings
+        ]
+        return _FILLING.format(
+            drawings=",\n".join(choices), caption=self.line(block.caption), largest=number(self.page.largest)
+        )
 
     def string(self, words: str) -> str:
         """Return a Typst string literal."""
@@ -88,6 +113,20 @@ class Typst(Language):
         """Return the alignments of a table, which Typst separates from its columns."""
         return ", ".join({"r": "right", "c": "center"}.get(column, "left") for column in align)
 
+
+# ``layout`` tells the height that is left; it has no limit while the height of the page is measured.
+_FILLING = """#block(width: 100%, height: 1fr, layout(size => {{
+  let caption = [{caption}]
+  let room = size.height - measure(block(width: size.width, [Figure 1: #caption])).height - 2 * 12pt
+  for (width, height, least, alt, body) in (
+{drawings},
+) {{
+    let factor = calc.min({largest}, size.width / width, room / height)
+    if room < 2000pt and factor >= least {{
+      return figure(kind: image, gap: 12pt, alt: alt, scale(factor * 100%, reflow: true, body), caption: caption)
+    }}
+  }}
+}}))"""
 
 _ZERO_WIDTH_SPACE = "\u200b"
 

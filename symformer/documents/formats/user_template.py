@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...language.errors import DocumentError
-from ...output.blocks import Block, Computation, Document, Equation, References, Table
+from ...output.blocks import Block, Computation, Document, Equation, FigureBlock, References, Table
 from .base_language import Language
 from .page_layout import is_tall
 
@@ -110,6 +110,7 @@ def views(document: Document, language: Language) -> dict[str, Any]:
             "subtitle": made.subtitle,
             "keywords": list(made.keywords),
             "attached": [list(each) for each in made.attached],
+            "one_page": made.one_page,
         },
         "blocks": [_view(block, language) for block in made.blocks],
         "chapters": chapters,
@@ -140,6 +141,8 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
     if isinstance(block, Table):
         view |= {"columns": page.columns(block), "kept": page.kept(block), "scaled": page.scaled(block)}
         view |= {"wide": page.wide(block), "tall": is_tall(block)}
+    if isinstance(block, FigureBlock):
+        view["fills"] = block.fills
     if isinstance(block, References):
         view["tail"] = page.tail(block)
     if isinstance(block, Table | Equation):
