@@ -59,17 +59,19 @@ def test_weights_are_written_by_their_shapes(target: str) -> None:
 
 @pytest.mark.parametrize(
     ("target", "quantity"),
-    [("llama-3-8b", "train-memory"), ("whisper-tiny", "activations"), ("deepseek-v3", "train-memory")],
-)
+    [("llama-3-8b", "train-memory"), ("whisper-tiny", "activations"), ("deepseek-v3", "train-memory"),
+     ("qwen3-vl", "flops")],  # the mergers of Qwen3-VL are a list of parts, which are no layers
+)  # fmt: skip
 def test_every_named_operation_is_defined_and_its_equation_holds(target: str, quantity: str) -> None:
-    found = formula(target, quantity)
+    conventions = {"count": "all"} if quantity == "flops" else {}
+    found = formula(target, quantity, **conventions)
     named = [each for section in found.derivation for each in section.operations]
     assert named
     for each in named:
         each.chain.prove(found.relations)
         for line in each.lines:
             assert expand(line.each.xreplace(found.relations) - each.chain.labels[0].stands_for) == 0  # type: ignore[attr-defined]
-    shown = blocks(target, quantity)
+    shown = blocks(target, quantity, **conventions)
     symbols_of(shown)  # raises an error for a name without a meaning
     equations = [block for block in shown if isinstance(block, Equation)]
     for label in (label for each in named for label in each.chain.labels):

@@ -187,7 +187,7 @@ class _Builder:
             known.add(purpose)
             blocks += [self._heading(2, section), *opening, *place_lines(section, self.formula, self.computes)]
             blocks += [*self._computed(section), *(self.traced.blocks(section.line) if self.traced else ())]
-            blocks += [*self._detail(section), *self._derived(section)]
+            blocks += [*self._detail(section), *operation_totals(section, self.formula), *self._derived(section)]
         return [*blocks, *_silent(self.formula)]
 
     def _detail(self, section: Section) -> list[Block]:
