@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from .. import __version__
+from ..documents.document_forms import FORMS, Form
 from ..documents.formats import ARCHIVE, FORMATS, Engine, Flavour
 from . import arguments, completion_values, document_output
 from .base_command import Command
@@ -15,6 +16,16 @@ from .terminal import print_error
 
 if TYPE_CHECKING:
     from ..documents.document_request import Kind
+
+
+LENGTHS = ("full", "short")
+
+
+class _FormChoice(click.Choice[str]):
+    """The forms of a document; a length is accepted too, since --length was once called --form."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return value if value in LENGTHS else super().convert(value, param, ctx)
 
 
 @click.command("derive", cls=Command)
@@ -43,14 +54,21 @@ if TYPE_CHECKING:
 @click.option(
     "--length",
     "length",
-    type=click.Choice(["full", "short"]),
-    default="full",
+    type=click.Choice(LENGTHS),
+    default=LENGTHS[0],
     show_default=True,
     help="The full derivation, or a one-page version.",
 )
 @click.option(
+    "--form",
+    type=_FormChoice(FORMS),
+    default=FORMS[0],
+    show_default=True,
+    help="A derivation to read, or the slides of a lecture on it (.pdf or .typ), one step per slide.",
+)
+@click.option(
     "--format",
-    "form",
+    "chosen",
     type=click.Choice([*FORMATS, ARCHIVE]),
     help="The output format if -o is - or a FOLDER. [default in a FOLDER: pdf]",
 )
@@ -80,7 +98,8 @@ def command(
     sets: tuple[str, ...],
     options: tuple[str, ...],
     length: str,
-    form: str | None,
+    form: str,
+    chosen: str | None,
     engine: Engine,
     flavour: Flavour | None,
     template: str | None,
@@ -100,6 +119,9 @@ def command(
     from ..output.files import is_folder, write_all
     from ..targets.resolution import pairs
 
+    if form in LENGTHS:  # a former spelling of --length
+        length, form = form, FORMS[0]
+    kept = cast("Form", form)
     into = is_folder(output, (*FORMATS, ARCHIVE))
     together = len(targets) > 1 and not into and not live
     if together and macros:
@@ -113,9 +135,11 @@ def command(
             "it, or choose another file name"
         )
     kind = _kind(fragment, macros, live, template, length)
-    extension = _extension(output, into, form or "", kind)
+    extension = _extension(output, into, chosen or "", kind)
     place = f"each file in {output}" if into else output
     document_output.check_flavour(flavour, extension, place)
+    if form == "slides":
+        _check_slides(len(targets) if together else 1, extension, place, kind, template, length, engine)
     own = _own(template, extension, place) if template else None
     usual: Flavour = flavour or "github"
     if together:
@@ -126,7 +150,7 @@ def command(
         document_output.put(output, order.surveyed(targets, options))
         return
     asked = tuple(dict.fromkeys(quantities)) or (() if live else ("params",))
-    order = DocumentRequest(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own)
+    order = DocumentRequest(__version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own, kept)
     if into:
         made = folder_files(order, targets, output)
         write_all(output, made)
@@ -152,6 +176,25 @@ def _kind(fragment: bool, macros: bool, live: bool, template: str | None, length
             "--macros writes every formula and cannot be combined with --length short; remove one of the two"
         )
     return "fragment" if fragment else "macros" if macros else "live" if live else "derivation"
+
+
+def _check_slides(
+    targets: int, extension: str, place: str, kind: Kind, template: str | None, length: str, engine: Engine
+) -> None:
+    """Raise UsageError or DocumentError for options that cannot be combined with slides."""
+    from ..documents.formats.slides import check_format
+    from ..language.errors import DocumentError
+
+    if targets > 1:
+        raise click.UsageError(
+            f"--form slides is a lecture on one TARGET, but {targets} are given; write one file per TARGET with "
+            "-o FOLDER/"
+        )
+    others = {"--template": bool(template), "--length short": length == "short", "--engine latex": engine == "latex"}
+    other = f"--{kind}" if kind != "derivation" else next((name for name, given in others.items() if given), "")
+    if other:
+        raise DocumentError(f"--form slides cannot be combined with {other}; remove one of the two")
+    check_format(extension, place)
 
 
 def _extension(output: str, into: bool, form: str, kind: Kind) -> str:

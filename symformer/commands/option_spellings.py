@@ -17,7 +17,6 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "--match": ("--same",),
     "--adjust": ("--by",),
     "sensitivity --x": ("--by",),
-    "--length": ("--form",),
     "--format": ("--as",),
     "--flavour": ("--flavor",),
     "--live": ("--interactive",),

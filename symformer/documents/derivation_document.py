@@ -128,14 +128,14 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     titles = [each.formula.measure.title for each in found.quantities]
     return Document(
         in_title(found.subject, together or joined(titles)),
-        in_subtitle(found.conventions) + _subtitle([each.check.is_exact for each in found.quantities], version),
+        in_subtitle(found.conventions) + check_subtitle([each.check.is_exact for each in found.quantities], version),
         blocks,
         ["transformer", found.subject.title, *titles],
-        _attached(found.json, keys),
+        attached_files(found.json, keys),
     )
 
 
-def _attached(told: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[tuple[str, str]]:
+def attached_files(told: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[tuple[str, str]]:
     """Return the attached files: the formulas as JSON, as ``show --json`` prints them, and the papers as BibTeX."""
     files = [("formulas.json", json.dumps([*map(dict, told)], indent=1, ensure_ascii=False) + "\n")]
     if keys:
@@ -143,7 +143,7 @@ def _attached(told: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[tu
     return files
 
 
-def _subtitle(held: Sequence[bool], version: str) -> str:
+def check_subtitle(held: Sequence[bool], version: str) -> str:
     """Return the subtitle: how the steps are checked, and whether the results are checked against torch."""
     if all(held):
         compared = "the result is checked against torch" if len(held) == 1 else "every result is checked against torch"

@@ -9,6 +9,7 @@ from typing import Literal
 from ..models.model import Model
 from ..output.blocks import Document
 from ..targets.resolution import resolve
+from .document_forms import Form
 from .formats import ARCHIVE, Engine, Flavour
 
 Kind = Literal["derivation", "fragment", "macros", "live"]
@@ -24,10 +25,11 @@ class DocumentRequest:
     quantities: Sequence[str] = ("params",)  # empty for the usual ones of a live page
     options: Mapping[str, str] = field(default_factory=dict)
     sets: Sequence[str] = ()
-    form: str = "full"
+    length: str = "full"
     engine: Engine = "typst"
     flavour: Flavour = "github"
     template: tuple[str, str] | None = None  # name and text of a user's template
+    form: Form = "derivation"
 
     def resolved(self, target: str) -> tuple[Model, dict[str, str]]:
         """Return the model for a target and the conventions. Raises SymformerError."""
@@ -44,15 +46,20 @@ class DocumentRequest:
             from .live_page import page, usual_quantities
 
             asked = self.quantities or usual_quantities(models, conventions)
-            return page(models, asked, self.version, self.form, **conventions)
+            return page(models, asked, self.version, self.length, **conventions)
         (model,) = models
         if self.kind == "macros":
             from .macros import MacroRequest, spelt
 
             source = MacroRequest.for_file(self.version, model, self.quantities, self.options, self.sets, file)
             return spelt(model, formulas_of(model, self.quantities, conventions), source)
-        found = derivation_facts(model, self.quantities, conventions, full=self.form == "full")
-        paper = laid_out(found, self.version, form=self.form)
+        found = derivation_facts(model, self.quantities, conventions, full=self.length == "full")
+        if self.form == "slides":
+            from .formats.slides import render_slides
+            from .slides import slides
+
+            return render_slides(slides(found, self.version), self.extension)
+        paper = laid_out(found, self.version, form=self.length)
         if self.extension == ARCHIVE:
             from .bundle import bundle
 
@@ -69,7 +76,7 @@ class DocumentRequest:
 
         sides = SideBySideTargets.of(targets, self.quantities, self.sets, options, skip_refused=True)
         models, conventions = sides.models()
-        paper = survey(models, self.quantities, self.version, conventions, self.form)
+        paper = survey(models, self.quantities, self.version, conventions, self.length)
         if self.extension == ARCHIVE:
             from .bundle import packed
 

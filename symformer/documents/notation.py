@@ -120,6 +120,10 @@ def _defined(block: Block) -> Iterator[tuple[str, str]]:
                 for piece in first:
                     if isinstance(piece, Math) and _name(piece.shown) not in LOCAL:
                         yield _name(piece.shown), plain(meaning)
+        case Table(rows=rows):
+            for piece, after in (pair for row in rows for cell in row for pair in pairwise(cell)):
+                if isinstance(piece, Math) and isinstance(piece.shown, Label) and after == " = ":
+                    yield _name(piece.shown), _total(piece.shown)
         case Paragraph(line=line, defines=True):
             for piece, after in pairwise(line):
                 match piece:

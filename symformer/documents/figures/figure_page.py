@@ -41,9 +41,7 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
 
     """
     ruler = ruler or Ruler()
-    crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
-    side_by_side = crowd > 1 or any(towers(figure.graph) for figure in figures)
-    width = min(2 * column + BETWEEN, most) if side_by_side else column
+    width = usual_width(figures, column, most)
     sides = _panels(figures, width - 2 * MARGIN, ruler)
     if len(figures) == 2:
         left, right = figures
@@ -59,6 +57,13 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
     title = " and ".join(_title(figure) for figure in figures)
     whole = len(sides) * width + (len(sides) - 1) * BETWEEN
     return Drawing(whole, head + body + foot + 2, shapes, title, " ".join(figure.alt for figure in figures))
+
+
+def usual_width(figures: Sequence[Figure], column: float = COLUMN, most: float = inf) -> float:
+    """Return the width of figures: a column, or two if frames or towers are side by side."""
+    crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
+    side_by_side = crowd > 1 or any(towers(figure.graph) for figure in figures)
+    return min(2 * column + BETWEEN, most) if side_by_side else column
 
 
 def _panels(figures: Sequence[Figure], room: float, ruler: Ruler) -> list[FigurePanel]:

@@ -1,0 +1,8 @@
+"""The forms of a document about one target: its contents arranged for reading or for teaching."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Form = Literal["derivation", "slides"]
+FORMS: tuple[Form, ...] = get_args(Form)  # the first is the default
