@@ -36,7 +36,7 @@ from ..output.blocks import (
 from ..output.chain import Chain
 from ..views.derivation_facts import AmountFacts, QuantityFacts
 from .figures.figure import Box, Figure, Frame
-from .figures.growing_figure import DerivedParts, growing_drawing, whole_drawing, without_formulas
+from .figures.growing_figure import DerivedParts, growing_drawing, order_drawing, whole_drawing, without_formulas
 from .figures.operation_labels import role
 from .figures.share_bars import MOST, ShareBar, share_bars
 from .figures.text_width import Ruler
@@ -84,6 +84,11 @@ class GrowingFigure:
     def whole(self) -> FigureBlock | None:
         """Return the figure on a slide of its own."""
         drawing = None if self.figure is None else whole_drawing(self.figure, self.details, self.ruler)
+        return None if drawing is None else FigureBlock(lambda page, ruler=None: drawing)
+
+    def order(self) -> FigureBlock | None:
+        """Return the order of layers of several kinds on a slide of its own; None if there are none."""
+        drawing = None if self.figure is None else order_drawing(self.figure, self.ruler)
         return None if drawing is None else FigureBlock(lambda page, ruler=None: drawing)
 
     def keys_of(self, lines: Sequence[AccountLine]) -> frozenset[str]:
@@ -153,6 +158,7 @@ class QuantitySteps:
         yield from self._introduced(self.whole)
         for section in sorted(layers, key=lambda each: order.get(id(each.line), 0)):
             yield from self._introduced(section)
+        self.done |= self.figure.empty_keys() if self.first else frozenset()
         if self.small:
             yield self._small_parts()
         inside = {id(self.whole), *map(id, layers)}
@@ -276,7 +282,7 @@ class QuantitySteps:
                 blocks.append(self._equation(section, section.chain, last=True))
             paths = in_class(section.paths, self.formula) if any(section.paths) else []
             where = paths[0] if len(paths) == 1 and len(paths[0]) == 1 and paths[0][0] not in title else []
-            if said:
+            if said and self.first:  # further quantities would repeat where the part is
                 yield self._step(title, said, current, paths=where)
             counted: Line = [*title, f": {self.formula.measure.title}"]
             yield self._step(counted, blocks, current, paths=where)
@@ -298,7 +304,6 @@ class QuantitySteps:
         """Return the step of the parts that share one table."""
         head: list[Line] = [["Part"], [capital(self.columns[1])], ["Each"]]
         rows: list[Sequence[Line]] = []
-        self.done |= self.figure.empty_keys() if self.first else frozenset()
         for section in self.small:
             if section.chain is None:
                 continue

@@ -150,19 +150,22 @@ def _quantity_slides(
         value.append(
             Paragraph(["For ", *subject_line(subject, formula), ": ", Strong(f"{found.value:,}"), f" {unit}{basis}."])
         )
+    summary = message(formula, form, found.value, found.purposes, found.params)
+    if not any(isinstance(block, Table) for block in summary):
+        value += summary
     if several:
         yield Slide([capital(formula.measure.title)], [*result, *value], kind="section")
     else:
         yield Slide([title], [*result, *value], kind="title")
     if first and (whole := figure.whole()) is not None:
         yield Slide([subject.title], [whole])
-    yield from _defined(found, first)
+    if first and (order := figure.order()) is not None:
+        yield Slide(["The order of the layers"], [order])
     steps = QuantitySteps(found, figure, first)
     intro = [
         block for block in steps.chunks.get("", []) if isinstance(block, Paragraph) and block.line[:1] != BASIS[:1]
     ]
-    if intro:
-        yield from _divided(Step(["Notes on the parts"], intro), figure)
+    yield from _defined(found, first, intro)
     reading = _reading([block for blocks in steps.chunks.values() for block in blocks])
     if reading:
         yield from _divided(Step(["How to read the computations"], reading), figure)
@@ -171,8 +174,8 @@ def _quantity_slides(
     yield from _conclusions(found, facts, figure, unit)
 
 
-def _defined(found: QuantityFacts, first: bool) -> Iterator[Slide]:
-    """Yield the slides with the definition of a quantity and its conventions."""
+def _defined(found: QuantityFacts, first: bool, further: Sequence[Block]) -> Iterator[Slide]:
+    """Yield the slides with the definition of a quantity, its conventions and further notes."""
     formula, definition = found.formula, found.definition
     about = about_part(formula.root, formula) if first else []
     blocks: list[Block] = [Paragraph(about)] if about else []
@@ -181,6 +184,7 @@ def _defined(found: QuantityFacts, first: bool) -> Iterator[Slide]:
     blocks += [Paragraph(sentence(each)) for each in definition.without_effect]
     for each in definition.conventions:
         blocks.append(Paragraph([Code(f"{each.name}={each.value}"), ": ", *sentence(each.meaning), "."]))
+    blocks += further
     notes = conditions(found.conditions)
     if notes:
         blocks.append(Paragraph(["The formula holds if ", *listed(*notes), "."]))
@@ -204,13 +208,14 @@ def _conclusions(found: QuantityFacts, facts: DerivationFacts, figure: GrowingFi
         whose = maybe(not is_changed(subject, formula), " for ", Code(subject.name))
         checked = [Equation(Chain((label,), numbers.steps)), *checked]
         yield from _divided(Step(["The number", *whose], checked), figure)
-    else:
-        yield Slide(["The check against torch"], checked)
     if (chart := shares(found.totals, formula)) is not None:
         yield Slide([f"Where the {formula.measure.title} are"], [chart])
-    if purposes := message(formula, form, found.value, found.purposes, found.params):
+    purposes = message(formula, form, found.value, found.purposes, found.params)
+    if any(isinstance(block, Table) for block in purposes):
         blocks = [replace(block, caption=()) if isinstance(block, Table) else block for block in purposes]
         yield from _divided(Step([f"The {formula.measure.title} by purpose"], blocks), figure)
+    if len(checked) == 1:
+        yield Slide(["The check against torch"], checked)
 
 
 def _reading(blocks: Sequence[Block]) -> list[Block]:

@@ -19,16 +19,19 @@ from .box_content import FORMULA, PAD, TINTS, TITLE
 from .figure import Amount, Box, Figure, Frame, Graph, Node
 from .figure_body import figure_body
 from .figure_page import BETWEEN, COLUMN, drawing, usual_width
+from .layer_strip import strip_shapes
 from .overview import close_frame, innermost_frames
 from .primitives import WHITE, Drawing, Rect, Shape, Words
 from .text_width import Ruler
 from .towers import towers
 from .wide_drawing import GAP, side_by_side
 
-USUAL, LEAST = 10.5, 9.0  # points: the usual and the smallest text of a figure on a slide
+USUAL, LEAST = 10.5, 9.1  # points: the usual and the smallest text of a figure on a slide; scales are rounded down
 SIDE, WHOLE = (262.0, 372.0), (770.0, 372.0)  # points: the room beside the text of a slide, and on a slide of its own
 EMPTY = Amount(Integer(0), Integer(0))
-EDGE, FAINT, OUTLINE = 1.8, "#8C8C8C", "#BBBBBB"  # the edge of the current part; names and edges of parts to come
+EDGE, FAINT, OUTLINE = 1.8, "#757575", "#BBBBBB"  # the edge of the current part; names and edges of parts to come
+APART = 12.0  # between two strips of layers
+STRIP, NARROWEST = 300.0, 428.0  # width of a strip before it is enlarged, and minimum width of a drawing
 FRAME = 34.0  # points that frames take from the width of a box
 
 
@@ -136,7 +139,25 @@ def whole_drawing(figure: Figure, parts: Sequence[Figure], ruler: Ruler) -> Draw
             beside.append(drawn)
     high = max(each.height for each in beside)
     wide = sum(each.width for each in beside) + GAP * (len(beside) + 1)
-    return side_by_side(beside, max(wide, min(broad, high * broad / most)), high)
+    return side_by_side(beside, max(wide, NARROWEST, min(broad, high * broad / most)), high)
+
+
+def order_drawing(figure: Figure, ruler: Ruler) -> Drawing | None:
+    """Return the strips of the layers of a model, one below another, or None if it has none."""
+    if not figure.strips:
+        return None
+    width = STRIP
+    while True:
+        placed = [strip_shapes(strip, width, ruler) for strip in figure.strips]
+        if not ruler.settle():
+            break
+    shapes: list[Shape] = []
+    y = 0.0
+    for drawn, high in placed:
+        shapes += [shape.moved(0, y) for shape in drawn]
+        y += high + APART
+    alt = " ".join(f"Layers, from the first: {strip.words()}." for strip in figure.strips)
+    return Drawing(width, y, shapes, figure.title, alt)
 
 
 def without_formulas(figure: Figure) -> Figure:

@@ -30,7 +30,7 @@ BETWEEN = 0.8  # lines between two blocks
 ROW, FRACTION, SHAPE = 1.5, 2.3, 1.4  # lines of a row of an equation, of one with a fraction, and of a shape below it
 CELL = 1.3  # lines of a row of a table
 T = TypeVar("T")
-SMALL = 0.75  # size of notes, relative to the text above them
+WRAPPED = 20  # minimum width of a column that wraps
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class SlideLayout:
                 named = sum(map(breadth, page.labels(block)[-1]))
                 return named + max(breadth(row.shown) for row in rows) <= page.longest + 5 and len(rows) <= 6
             case Table():
-                return "w" in block.align or not page.wide(block)
+                return not page.wide(block) if "w" not in block.align else self._wrapped(block) >= WRAPPED
         return True
 
     def divided(self, blocks: Sequence[Block]) -> list[list[Block]]:
@@ -107,13 +107,17 @@ class SlideLayout:
             return [max(_row(line.shown), _row(line.shape)) for line in block.lines]
         return [_row(line.shown) + max(SHAPE, _row(line.shape) - 0.1) for line in block.lines]
 
-    def _depths(self, table: Table) -> list[int]:
-        """Return the number of lines of each row, with the room that columns leave to those that wrap."""
-        align = self.page.columns(table)
-        wraps = [place for place, kind in enumerate(align) if kind == "w"]
+    def _wrapped(self, table: Table) -> int:
+        """Return the room in characters that the other columns of a table leave to each column that wraps."""
+        wraps = [place for place, kind in enumerate(self.page.columns(table)) if kind == "w"]
         longest = [max(map(extent, cells)) for cells in zip(table.head, *table.rows, strict=True)]
         room = self.characters - sum(3 + long for place, long in enumerate(longest) if place not in wraps)
-        share = max(room // max(len(wraps), 1) - 3, 8)
+        return room // max(len(wraps), 1) - 3
+
+    def _depths(self, table: Table) -> list[int]:
+        """Return the number of lines of each row, with the room that columns leave to those that wrap."""
+        wraps = [place for place, kind in enumerate(self.page.columns(table)) if kind == "w"]
+        share = max(self._wrapped(table), 8)
         return [
             max([-(-extent(row[place]) // share) for place in wraps] or [1]) + any(map(_has_fraction, row))
             for row in table.rows
@@ -164,5 +168,5 @@ def _runs(items: Sequence[T], heights: Sequence[float], room: float) -> list[lis
     return runs
 
 
-FULL = SlideLayout(Page(width=78, longest=86, table=90, widest=121, broad=770.0, high=372.0, largest=1.8), 122)
+FULL = SlideLayout(Page(width=78, longest=86, table=90, widest=121, broad=770.0, high=372.0, largest=2.6), 122)
 BESIDE = SlideLayout(Page(width=49, longest=54, table=60, widest=76, broad=262.0, high=372.0, largest=1.5), 76)

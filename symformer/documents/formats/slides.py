@@ -36,7 +36,7 @@ def check_format(extension: str, place: str) -> None:
 
 
 _BREAK = "\u200b"
-LONG = 26  # characters of a name that is broken between its words
+WORD, LONG = 16, 26  # characters of a name, and of a part of it, that is not broken
 
 
 class SlideTypst(Typst):
@@ -48,7 +48,9 @@ class SlideTypst(Typst):
         self.page = page
 
     def code(self, text: str) -> str:
-        """Return a name, which may be broken after each dot, and anywhere else only if it is long."""
+        """Return a name; a long one may be broken after each dot, and a long part of it between its words."""
+        if len(text) <= WORD:
+            return super().code(text)
         parts = [part for part in re.split(r"(?<=\.)", text) if part]
         broken = [_BREAK.join(runs(part)) if len(part) > LONG else part for part in parts]
         return f"#raw({self.string(_BREAK.join(broken))});"
