@@ -274,7 +274,7 @@ class QuantitySteps:
         """Yield the steps of a part, with those of the parts inside it."""
         if section in self.small:
             return
-        current = self.figure.keys_of(section.lines)
+        current = self.figure.keys_of(section.lines) - self.done  # without norms that a class has inside attention
         title, (said, tables) = self._title(section), self._blocks(section)
         if not section.composite:
             blocks: list[Block] = [*tables]

@@ -14,7 +14,7 @@ from sympy import Integer
 
 from ...language.notation.text import text
 from ...ledger.facts import ONE
-from ...output.blocks import Code, Math, Strong
+from ...output.blocks import Code, Math, Strong, plain
 from .box_content import FORMULA, PAD, TINTS, TITLE
 from .figure import Amount, Box, Figure, Frame, Graph, Node
 from .figure_body import figure_body
@@ -275,6 +275,8 @@ def _coloured(shapes: Sequence[Shape], graph: Graph, parts: DerivedParts) -> Ite
     boxes = {f"box {box.key}": box for box in graph.boxes()}
     rects = [shape for shape in shapes if isinstance(shape, Rect) and shape.mark in boxes]
     for shape in shapes:
+        if isinstance(shape, Words) and not plain(shape.line):
+            continue  # the name of an input without a name
         if isinstance(shape, Rect) and shape.mark in boxes:
             yield _edge(shape, boxes[shape.mark], parts)
         elif isinstance(shape, Words) and (key := _around(shape, rects)) and key not in parts.done:

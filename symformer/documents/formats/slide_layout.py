@@ -30,6 +30,7 @@ BETWEEN = 0.8  # lines between two blocks
 ROW, FRACTION, SHAPE = 1.5, 2.3, 1.4  # lines of a row of an equation, of one with a fraction, and of a shape below it
 CELL = 1.3  # lines of a row of a table
 T = TypeVar("T")
+SMALLER = 1.25  # height of a step in a smaller type, relative to the usual maximum
 WRAPPED = 20  # minimum width of a column that wraps
 
 
@@ -88,7 +89,12 @@ class SlideLayout:
         return True
 
     def divided(self, blocks: Sequence[Block]) -> list[list[Block]]:
-        """Return the blocks of each slide; long tables, computations and references are split."""
+        """Return the blocks of each slide; long tables, computations and references are split.
+
+        A step that is slightly too high is set in a smaller type.
+        """
+        if self.total(blocks) <= SMALLER * self.lines:
+            return [[*blocks]]
         slides: list[list[Block]] = [[]]
         left = self.lines
         for block in (part for each in blocks for part in self._parts(each)):
@@ -99,7 +105,7 @@ class SlideLayout:
                 left = self.lines - (self.height(leading) if leading is not None else 0.0)
             slides[-1].append(block)
             left -= high
-        return slides
+        return slides if len(slides) > 1 else [[*blocks]]
 
     def _lines(self, block: Computation) -> list[float]:
         """Return the height of each line of a computation, with its shape beside it or below."""
