@@ -40,6 +40,7 @@ from .figures.growing_figure import DerivedParts, growing_drawing, order_drawing
 from .figures.operation_labels import role
 from .figures.share_bars import MOST, ShareBar, share_bars
 from .figures.text_width import Ruler
+from .formats.slide_layout import FULL
 from .layer_lists import class_path, in_class
 from .part_sections import id_of, parts
 
@@ -263,7 +264,11 @@ class QuantitySteps:
                 self.done |= self.figure.every_key() if section is self.whole else self.figure.frames_of(section.lines)
             title = [*self._title(section), f": {_action(reason)}"]
             further = tables[1:] if last else ()
-            blocks = [self._equation(section, self._prefix(chain, count), last), *further]
+            equation = self._equation(section, self._prefix(chain, count), last)
+            if not FULL.has_room(equation):  # the lines before are on the slides before
+                newest = Chain(chain.labels, chain.steps[count - 1 : count], chain.reasons[count - 1 : count])
+                equation = self._equation(section, newest, last)
+            blocks = [equation, *further]
             yield self._step(title, blocks, current, focus)
 
     def _has_terms(self, section: Section) -> bool:

@@ -24,6 +24,7 @@ from ...output.blocks import (
     Table,
     plain,
 )
+from ...output.chain import Chain
 from .page_layout import Page, breadth, extent
 
 BETWEEN = 0.8  # lines between two blocks
@@ -71,6 +72,10 @@ class SlideLayout:
         """Return the height of several blocks."""
         return sum(map(self.height, blocks))
 
+    def has_room(self, *blocks: Block) -> bool:
+        """Return True if blocks fit a slide, possibly in a smaller type."""
+        return self.total(blocks) <= SMALLER * self.lines
+
     def fits(self, blocks: Sequence[Block]) -> bool:
         """Return True if no mathematics and no table of these blocks is too wide."""
         return all(self._narrow(block) for block in blocks)
@@ -89,11 +94,11 @@ class SlideLayout:
         return True
 
     def divided(self, blocks: Sequence[Block]) -> list[list[Block]]:
-        """Return the blocks of each slide; long tables, computations and references are split.
+        """Return the blocks of each slide; long tables, computations, equations and references are split.
 
         A step that is slightly too high is set in a smaller type.
         """
-        if self.total(blocks) <= SMALLER * self.lines:
+        if self.has_room(*blocks):
             return [[*blocks]]
         slides: list[list[Block]] = [[]]
         left = self.lines
@@ -140,6 +145,11 @@ class SlideLayout:
             case Computation(lines=lines) if self.height(block) > self.lines:
                 for run in _runs(lines, self._lines(block), self.lines - BETWEEN):
                     yield replace(block, lines=run)
+            case Equation(chain=chain) if len(chain.steps) > 1 and not self.has_room(block):
+                reasons = [*block.reasons, *[()] * len(chain.steps)]
+                for place, (step, reason) in enumerate(zip(chain.steps, reasons, strict=False), 1):
+                    id_ = block.id if place == len(chain.steps) else ""
+                    yield replace(block, chain=Chain(chain.labels, (step,)), id=id_, reasons=[reason])
             case References(entries=entries):
                 for listing in _runs(entries, [self.entry(entry) for entry in entries], self.lines):
                     yield References(listing)
