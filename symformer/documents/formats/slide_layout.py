@@ -148,8 +148,11 @@ class SlideLayout:
             case Equation(chain=chain) if len(chain.steps) > 1 and not self.has_room(block):
                 reasons = [*block.reasons, *[()] * len(chain.steps)]
                 for place, (step, reason) in enumerate(zip(chain.steps, reasons, strict=False), 1):
-                    id_ = block.id if place == len(chain.steps) else ""
-                    yield replace(block, chain=Chain(chain.labels, (step,)), id=id_, reasons=[reason])
+                    last = place == len(chain.steps)
+                    alone = Chain(chain.labels, (step,))
+                    part = replace(block, chain=alone, id=block.id if last else "", reasons=[reason])
+                    if last or self.has_room(part):  # a longer line repeats the rows of a table
+                        yield part
             case References(entries=entries):
                 for listing in _runs(entries, [self.entry(entry) for entry in entries], self.lines):
                     yield References(listing)
