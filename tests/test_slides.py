@@ -19,7 +19,7 @@ from symformer.documents.figures.box_content import TINTS
 from symformer.documents.figures.primitives import WHITE, Drawing, Rect, Words
 from symformer.documents.formats.base_language import templates
 from symformer.documents.formats.slide_layout import BESIDE, FULL
-from symformer.documents.formats.slides import render_slides
+from symformer.documents.formats.typst_slides import render_slides
 from symformer.documents.slide_deck import Slide, SlideDeck
 from symformer.documents.slides import lecture
 from symformer.language.errors import DocumentError

@@ -182,7 +182,7 @@ def _check_slides(
     targets: int, extension: str, place: str, kind: Kind, template: str | None, length: str, engine: Engine
 ) -> None:
     """Raise UsageError or DocumentError for options that cannot be combined with slides."""
-    from ..documents.formats.slides import check_format
+    from ..documents.formats.typst_slides import check_format
     from ..language.errors import DocumentError
 
     if targets > 1:

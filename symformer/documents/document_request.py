@@ -55,7 +55,7 @@ class DocumentRequest:
             return spelt(model, formulas_of(model, self.quantities, conventions), source)
         found = derivation_facts(model, self.quantities, conventions, full=self.length == "full")
         if self.form == "slides":
-            from .formats.slides import render_slides
+            from .formats.typst_slides import render_slides
             from .slides import slides
 
             return render_slides(slides(found, self.version), self.extension)
