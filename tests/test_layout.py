@@ -10,6 +10,7 @@ import pytest
 from symformer import architectures, certificates
 from symformer.documents.derivation_document import laid_out
 from symformer.documents.formats import render
+from symformer.documents.slides import slides
 from symformer.formulas.formula import Formula
 from symformer.models.model import Model
 from symformer.quantities import quantity
@@ -33,6 +34,8 @@ LAYOUT = (
     "pages",
     "part_sections",
     "sentences",
+    "slide_steps",
+    "slides",
     "subject",
     "verification",
 )
@@ -97,3 +100,5 @@ def test_a_derivation_is_laid_out_from_its_facts_alone(
     for form, extension in (("full", "html"), ("short", "md")):  # only HTML draws the figure
         made = render(laid_out(found, "0", form=form), extension).decode()
         assert found.subject.title in made
+    if all(each.formula.additive for each in found.quantities):
+        assert found.subject.title in slides(found, "0").title

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
 from .. import __version__
-from ..documents.formats import ARCHIVE, FORMATS, FORMS, LENGTHS, Engine, Flavour, Form, Length
+from ..documents.document_forms import FORMS, LENGTHS, Form, Length
+from ..documents.formats import ARCHIVE, FORMATS, Engine, Flavour
 from . import arguments, completion_values, document_output
 from .base_command import Command
 from .terminal import print_error
 
 if TYPE_CHECKING:
     from ..documents.document_request import Kind
+
+
+class _FormChoice(click.Choice[str]):
+    """The forms of a document; a length is accepted too, since --length was once called --form."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return value if value in LENGTHS else super().convert(value, param, ctx)
 
 
 @click.command("derive", cls=Command)
@@ -42,21 +50,20 @@ if TYPE_CHECKING:
 @arguments.sets
 @arguments.option
 @click.option(
-    "--form",
-    "form",
-    type=click.Choice([*FORMS, *LENGTHS]),
-    metavar=f"[{'|'.join(FORMS)}]",
-    default=FORMS[0],
-    show_default=True,
-    help="A derivation, or a worksheet: the derivation with its results left blank, and an answer key at the end.",
-)
-@click.option(
     "--length",
     "length",
     type=click.Choice(LENGTHS),
     default=LENGTHS[0],
     show_default=True,
     help="The full derivation, or a one-page version.",
+)
+@click.option(
+    "--form",
+    type=_FormChoice(FORMS),
+    default=FORMS[0],
+    show_default=True,
+    help="A derivation to read; the slides of a lecture on it (.pdf or .typ), one step per slide; or a worksheet: the "
+    "derivation with its results left blank, and an answer key at the end.",
 )
 @click.option(
     "--format",
@@ -111,8 +118,9 @@ def command(
     from ..output.files import is_folder, write_all
     from ..targets.resolution import pairs
 
-    length = next((each for each in LENGTHS if each == form), length)  # --form was the former name of --length
-    shown = next((each for each in FORMS if each == form), FORMS[0])
+    if form in LENGTHS:  # --form was the former name of --length
+        length, form = form, FORMS[0]
+    shown = cast("Form", form)
     into = is_folder(output, (*FORMATS, ARCHIVE))
     together = len(targets) > 1 and not into and not live
     if together and macros:
@@ -125,15 +133,23 @@ def command(
             f"{output} is a folder, but its name ends like a file; use -o {output}/ to write one file per TARGET into "
             "it, or choose another file name"
         )
-    _check_form(
-        shown,
-        {"--length short": length == "short", "--fragment": fragment, "--macros": macros, "--live": live},
-        len(targets) if together else 1,
-    )
+    others = {
+        "--length short": length == "short",
+        "--fragment": fragment,
+        "--macros": macros,
+        "--live": live,
+        "--template": bool(template) and form == "slides",
+        "--engine latex": engine == "latex" and form == "slides",
+    }
+    _check_form(shown, others, len(targets) if together else 1)
     kind = _kind(fragment, macros, live, template, length)
     extension = _extension(output, into, file_format or "", kind)
     place = f"each file in {output}" if into else output
     document_output.check_flavour(flavour, extension, place)
+    if form == "slides":
+        from ..documents.formats.typst_slides import check_format
+
+        check_format(extension, place)
     own = _own(template, extension, place) if template else None
     usual: Flavour = flavour or "github"
     if together:

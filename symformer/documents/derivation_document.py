@@ -141,15 +141,15 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     per_rank = any(is_per_rank(each.formula) for each in found.quantities)
     return Document(
         in_title(found.subject, together or joined(titles), rank=per_rank),
-        in_subtitle(found.conventions) + _subtitle([each.check.is_exact for each in found.quantities], version),
+        in_subtitle(found.conventions) + check_subtitle([each.check.is_exact for each in found.quantities], version),
         blocks,
         ["transformer", found.subject.title, *titles],
-        _attached(found.json, keys),
+        attached_files(found.json, keys),
         one_page=form == "short" and len(chapters) == 1,
     )
 
 
-def _attached(told: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[tuple[str, str]]:
+def attached_files(told: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[tuple[str, str]]:
     """Return the attached files: the formulas as JSON, as ``show --json`` prints them, and the papers as BibTeX."""
     files = [("formulas.json", json.dumps([*map(dict, told)], indent=1, ensure_ascii=False) + "\n")]
     if keys:
@@ -157,7 +157,7 @@ def _attached(told: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[tu
     return files
 
 
-def _subtitle(held: Sequence[bool], version: str) -> str:
+def check_subtitle(held: Sequence[bool], version: str) -> str:
     """Return the subtitle: how the steps are checked, and whether the results are checked against torch."""
     if all(held):
         compared = "the result is checked against torch" if len(held) == 1 else "every result is checked against torch"
@@ -226,7 +226,8 @@ def _chapter(
         rest += _presets(examples.presets, examples.more_presets, formula)
         rest += _variants(examples.variants, formula, subject) if form == "full" else []
     own = parts(found.parts, formula, first, figure) if found.parts else ChapterParts()
-    own = ChapterParts(*(with_named_parts(each, structure) for each in (own.opening, own.model, own.rest)))
+    opening, model, others = (with_named_parts(each, structure) for each in (own.opening, own.model, own.rest))
+    own = ChapterParts(opening, model, others)
     return _Chapter(result, holds, [*with_named_parts(rest, structure), *check(found.check)], own)
 
 

@@ -10,7 +10,8 @@ from ..language.errors import DocumentError
 from ..models.model import Model
 from ..output.blocks import Document
 from ..targets.resolution import resolve
-from .formats import ARCHIVE, Engine, Flavour, Form, Length
+from .document_forms import Form, Length
+from .formats import ARCHIVE, Engine, Flavour
 
 Kind = Literal["derivation", "fragment", "macros", "live"]
 
@@ -64,6 +65,11 @@ class DocumentRequest:
 
             exercises = exercise_facts(found.subject, found.quantities[0])
             return self._rendered(worksheet(found, exercises, self.version))
+        if self.form == "slides":
+            from .formats.typst_slides import render_slides
+            from .slides import slides
+
+            return render_slides(slides(found, self.version), self.extension)
         paper = laid_out(found, self.version, form=self.length)
         if self.extension == ARCHIVE:
             from .bundle import bundle

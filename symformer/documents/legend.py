@@ -71,8 +71,7 @@ def introduced(blocks: Sequence[Block], known: set[str]) -> list[Block]:
         if computations and not known:
             found.append(Paragraph(BASIS))
         found.append(block)
-        used = {word for each in computations for word in words_in(each.lines)}
-        used |= {USES[word] for word in used & USES.keys()}
+        used = _words(computations)
         found += _meanings([row for row in ROWS if row.word in used - known])
         heads = any(word.startswith("softmax") for word in used)
         if heads and not any(word.startswith("softmax") for word in known):
@@ -80,6 +79,17 @@ def introduced(blocks: Sequence[Block], known: set[str]) -> list[Block]:
             found.append(Paragraph([HEADS, *maybe(shared, SHARED_HEADS)]))
         known |= used or {""} if computations else set()
     return found
+
+
+def entries(computations: Iterable[Computation]) -> list[LegendEntry]:
+    """Return the meanings of the words and letters of computations."""
+    used = _words(computations)
+    return [row for row in ROWS if row.word in used]
+
+
+def _words(computations: Iterable[Computation]) -> set[str]:
+    used = {word for each in computations for word in words_in(each.lines)}
+    return used | {USES[word] for word in used & USES.keys()}
 
 
 def _has_shared_heads(computation: Computation) -> bool:

@@ -21,7 +21,6 @@ from ..output.blocks import (
     Block,
     Computation,
     Equation,
-    EquationNumber,
     Line,
     Math,
     Paragraph,
@@ -128,17 +127,15 @@ def _name(shown: Tree) -> str:
 def _defined(block: Block) -> Iterator[tuple[str, str]]:
     """Yield the names of the document that a block defines, each with its meaning."""
     match block:
-        case Table(head=[["Symbol"], *_], rows=rows):
+        case Table(head=[["Symbol"], *_], rows=rows) | Table(head=[["Notation"], ["Meaning"]], rows=rows):
             for first, meaning, *_ in rows:
                 for piece in first:
                     if isinstance(piece, Math) and _name(piece.shown) not in LOCAL:
                         yield _name(piece.shown), plain(meaning)
         case Table(rows=rows):
-            pieces = [piece for row in rows for cell in row for piece in cell]
-            numbers = any(isinstance(piece, EquationNumber) for piece in pieces)
-            for label in (piece.shown for piece in pieces if numbers and isinstance(piece, Math)):
-                if isinstance(label, Label):
-                    yield _name(label), _total(label)
+            for piece, after in (pair for row in rows for cell in row for pair in pairwise(cell)):
+                if isinstance(piece, Math) and isinstance(piece.shown, Label) and after == " = ":
+                    yield _name(piece.shown), _total(piece.shown)
         case Paragraph(notation=notation) if notation:
             for shown, meaning in notation:
                 if _name(shown) not in LOCAL:

@@ -95,7 +95,7 @@ def computed(computes: PartComputations | None, section: Section, formula: Formu
         return []
     if len(found) < 2:
         return [computes.names.add(lines, places) for lines, _, places in found]
-    shared, told = _shared([_sentences(said) for _, said, _ in found])
+    shared, told = _shared([split_sentences(said) for _, said, _ in found])
     blocks: list[Block] = [Paragraph(shared)] if shared else []
     for (lines, _, places), said in zip(found, told, strict=True):
         names = in_class([where for where, _ in places], formula)
@@ -105,7 +105,7 @@ def computed(computes: PartComputations | None, section: Section, formula: Formu
     return blocks
 
 
-def _sentences(said: Sequence[Piece]) -> list[list[Piece]]:
+def split_sentences(said: Sequence[Piece]) -> list[list[Piece]]:
     """Return the sentences of a description."""
     found: list[list[Piece]] = [[]]
     for piece in said:

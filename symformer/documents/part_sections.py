@@ -43,6 +43,7 @@ from .sentences import sentence
 from .simple_parts import SimplePart, is_simple, simple_table, without_colon
 from .traced_run import TracedRun, without_run
 
+PARTS = Heading(1, ["The parts"])
 ADDED = " is what all of these layers have in common. The total of each kind of layers adds its own parts to it."
 RANKS = "Computations and their shapes are for all ranks together; tables and totals are for one rank."
 STORED = "Shapes of matrices are output × input, even if the class stores the transpose."
@@ -55,6 +56,12 @@ class ChapterParts:
     opening: Sequence[Block] = ()  # the heading of the model and its description; a figure can follow
     model: Sequence[Block] = ()  # what it computes, and its total in terms of its parts
     rest: Sequence[Block] = ()  # its layers, its parts, and the sum of their totals
+    simple: Sequence[SimplePart] = ()  # the parts that share a table
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All blocks in order."""
+        return [*self.opening, *self.model, *self.rest]
 
 
 def parts(found: PartFacts, formula: Formula, first: bool = True, figure: FigureFacts | None = None) -> ChapterParts:
@@ -119,7 +126,7 @@ class _Builder:
         rest = introduced([*layers, *heading, *table, *own], known)
         if not model and len(opening) == 1:  # the whole contributes nothing
             opening = []
-        return ChapterParts(opening, model, [*rest, *totals])
+        return ChapterParts(opening, model, [*rest, *totals], small)
 
     def _named(self, groups: Sequence[Sequence[Block]]) -> list[list[Block]]:
         """Return groups of blocks with distinct names of weights and modules."""
@@ -174,7 +181,7 @@ class _Builder:
         if not others:
             return []
         transposed = [Paragraph([STORED])] if self.first and self.formula.measure.name == "params" else []
-        return [Heading(1, ["The parts"]), *transposed, *bytes_per_parameter(self.sections, self.formula)]
+        return [PARTS, *transposed, *bytes_per_parameter(self.sections, self.formula)]
 
     def _parts(self) -> list[Block]:
         """Return the sections of the parts that are not simple."""

@@ -111,7 +111,9 @@ class FigureBuilder:
         """Return the figures of the main parts of a layer, each kind once; empty if the data flow is unknown."""
         if self.seen:
             return []
-        boxes = {box.title: box for box in self.architecture().graph.boxes() if box.title and box.role in MAIN}
+        parts = {line.key for scope, line in _both(self.ledger.root, self.root) if scope is not None}
+        every = [box for box in self.architecture().graph.boxes() if box.key in parts]  # not a single operation
+        boxes = {box.title: box for box in every if box.title and box.role in MAIN}
         order = sorted(boxes.values(), key=lambda box: (MAIN.index(box.role), box.experts is None))
         return [self.part(box.key) for box in order]
 

@@ -43,9 +43,7 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
 
     """
     ruler = ruler or Ruler()
-    crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
-    side_by_side = crowd > 1 or any(towers(figure.graph) for figure in figures)
-    width = min(2 * column + BETWEEN, most) if side_by_side else column
+    width = usual_width(figures, column, most)
     sides = _panels(figures, width - 2 * MARGIN, ruler)
     if len(figures) > 1:
         sides = _panels(aligned(figures, [side.levels for side in sides]), width - 2 * MARGIN, ruler)
@@ -66,6 +64,13 @@ def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: 
     shapes += [shape.moved(MARGIN, head + body + foot) for shape in shared]
     height = head + body + foot + more + 2
     return Drawing(whole, height, shapes, title, " ".join(figure.alt for figure in figures))
+
+
+def usual_width(figures: Sequence[Figure], column: float = COLUMN, most: float = inf) -> float:
+    """Return the width of figures: a column, or two if frames or towers are side by side."""
+    crowd = max(breadth(graph) for figure in figures for graph in figure.graph.graphs())
+    side_by_side = crowd > 1 or any(towers(figure.graph) for figure in figures)
+    return min(2 * column + BETWEEN, most) if side_by_side else column
 
 
 def _panels(figures: Sequence[Figure], room: float, ruler: Ruler) -> list[FigurePanel]:

@@ -18,12 +18,22 @@ def closed(figure: Figure) -> Figure | None:
 
     Frames that contain further frames are kept until these are single boxes.
     """
-    frames = [frame for frame in _frames(figure.graph) if not any(_inner(frame))]
+    frames = innermost_frames(figure.graph)
     if not frames:
         return None
     largest = max(frames, key=lambda frame: len(list(frame.graph.boxes())))
     notes = [*figure.notes, *([CLOSED] if CLOSED not in figure.notes else [])]
-    return replace(figure, graph=_graph(figure.graph, largest, ONE), notes=notes)
+    return replace(figure, graph=close_frame(figure.graph, largest), notes=notes)
+
+
+def innermost_frames(graph: Graph) -> list[Frame]:
+    """Return the frames that contain no further frames."""
+    return [frame for frame in _frames(graph) if not any(_inner(frame))]
+
+
+def close_frame(graph: Graph, closing: Frame) -> Graph:
+    """Return a graph in which a frame is a single box."""
+    return _graph(graph, closing, ONE)
 
 
 def with_fewer_boxes(figures: Sequence[Figure]) -> list[Figure] | None:

@@ -52,13 +52,17 @@ def _on_slide(shown: Sequence[Drawing]) -> Drawing:
     height = max(each.height for each in shown) + 2 * EDGE
     width = sum(each.width for each in shown) + GAP * (len(shown) - 1) + 2 * EDGE
     high = max(height, width * HIGH / WIDE)
-    wide = high * WIDE / HIGH
-    between = (wide - sum(each.width for each in shown)) / (len(shown) + 1)
+    return side_by_side(shown, high * WIDE / HIGH, high)
+
+
+def side_by_side(shown: Sequence[Drawing], width: float, height: float) -> Drawing:
+    """Return drawings next to each other, spread over a width."""
+    between = (width - sum(each.width for each in shown)) / (len(shown) + 1)
     shapes: list[Shape] = []
     x = between
     for each in shown:
-        y = (high - each.height) / 2
+        y = (height - each.height) / 2
         shapes += [shape.moved(x, y) for shape in each.shapes]
         x += each.width + between
     alt = " ".join(each.alt for each in shown)
-    return replace(shown[0], width=wide, height=high, shapes=shapes, alt=alt)
+    return replace(shown[0], width=width, height=height, shapes=shapes, alt=alt)

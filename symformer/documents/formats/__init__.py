@@ -15,10 +15,6 @@ FLAVOURS: tuple[Flavour, ...] = get_args(Flavour)  # of Markdown; the first is t
 FORMATS = ("pdf", "tex", "md", "typ", "html")  # the first is the default
 TABLES = ("tex", "md", "csv", "html", "pdf", "typ")  # of a table of models
 ARCHIVE = "zip"  # for arXiv, in addition to the formats
-Form = Literal["derivation", "worksheet"]
-FORMS: tuple[Form, ...] = get_args(Form)  # of a document of one model; the first is the default
-Length = Literal["full", "short"]
-LENGTHS: tuple[Length, ...] = get_args(Length)  # of a derivation; the first is the default
 
 
 def render(document: Document, extension: str, engine: Engine = "typst", flavour: Flavour = "github") -> bytes:

@@ -27,7 +27,7 @@ from ...output.blocks import (
     Ref,
     Strong,
 )
-from .page_layout import A4, Page, is_tall
+from .page_layout import A4, EquationLine, Page, is_tall
 from .units import FILTERS
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Language(Format):
         *alone, beside = [" = ".join(self.math(label) for label in line) for line in self.page.labels(equation)]
         rows = []
         for row in self.page.rows(equation):
-            spelt = self.math(row.shown)
+            spelt = self.row(equation, row)
             rows.append(f"&= {spelt}" if row.sign == "=" else self.carry_on(row.sign, spelt))
             if row.reason and self.page.beside(equation, row):
                 rows[-1] += self.because(self.line(row.reason))
@@ -139,6 +139,10 @@ class Language(Format):
         # if the labels continue from the line above, the alignment point is before them
         first = f"& = {beside} {rows[0][1:]}" if over and beside else f"{beside} {rows[0]}".lstrip()
         return f"{row_break or self.row_break}\n".join([*over, first, *rows[1:]])
+
+    def row(self, equation: Equation, row: EquationLine) -> str:
+        """Return the mathematics of a row of an equation."""
+        return self.math(row.shown)
 
     def computation(self, block: Computation, row_break: str = "") -> str:
         """Return the rows of a computation, with names at the alignment point and each shape after its row."""

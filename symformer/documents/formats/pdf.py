@@ -27,10 +27,10 @@ class PDF(Format):
 
     def render(self, document: Document, engine: str) -> bytes:
         """Return a document as PDF. Raises DocumentError if the engine is missing."""
-        return _latex_pdf(LATEX.spell(document)) if engine == "latex" else _typst_pdf(PRINTED.spell(document))
+        return _latex_pdf(LATEX.spell(document)) if engine == "latex" else typst_pdf(PRINTED.spell(document))
 
 
-def _typst_pdf(source: str) -> bytes:
+def typst_pdf(source: str) -> bytes:
     """Return PDF/UA, for which Typst rejects characters that its fonts lack, instead of printing boxes."""
     pdf: bytes = typst_bytes(source, format="pdf", pdf_standards=STANDARD)
     return pdf
