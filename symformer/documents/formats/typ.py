@@ -9,7 +9,7 @@ from ...language.notation.display_tree import Tree
 from ...language.notation.text import text
 from ...language.notation.typst import typst
 from ...output.blocks import FigureBlock
-from .base_language import Language, break_name, environment, printable, with_break_points
+from .base_language import OPTION, Language, break_name, environment, printable, with_break_points
 from .missing_glyphs import plain_id, replace_in_typst
 
 
@@ -28,7 +28,14 @@ class Typst(Language):
         return f"#{_string(with_break_points(signs, _ZERO_WIDTH_SPACE))};"
 
     def code(self, text: str) -> str:
-        return f"#raw({_string(_ZERO_WIDTH_SPACE.join(break_name(text)))});"
+        words = (
+            f"#box(raw({_string(each)}));"
+            if place % 2
+            else f"#raw({_string(_ZERO_WIDTH_SPACE.join(break_name(each)))});"
+            for place, each in enumerate(OPTION.split(text))
+            if each
+        )
+        return "".join(words)
 
     def strong(self, spelt: str) -> str:
         return f"#strong[{spelt}]"
