@@ -44,7 +44,7 @@ from ..output.chain import Chain
 from ..papers import paper
 from ..views.derivation_facts import AmountFacts, DefinitionFacts, DerivationFacts, QuantityFacts, derivation_facts
 from ..views.example_facts import LeadingFacts, PresetFacts, VariantFacts
-from ..views.formula_facts import ConditionFacts, SubjectFacts
+from ..views.formula_facts import CheckFacts, ConditionFacts, SubjectFacts
 from .amount_table import Rows, amount_table
 from .condition_text import conditions
 from .figures.inset import illustration
@@ -57,7 +57,7 @@ from .part_sections import ChapterParts, parts
 from .references import with_references
 from .sentences import sentence
 from .subject import column, config_lines, in_subtitle, in_title, is_changed, subject_line
-from .verification import check, short_check
+from .verification import WHOLE_ONLY, check, short_check
 
 
 def document(
@@ -131,7 +131,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     titles = [each.formula.measure.title for each in found.quantities]
     return Document(
         in_title(found.subject, together or joined(titles)),
-        in_subtitle(found.conventions) + _subtitle([each.check.is_exact for each in found.quantities], version),
+        in_subtitle(found.conventions) + _subtitle([each.check for each in found.quantities], version),
         blocks,
         ["transformer", found.subject.title, *titles],
         _attached(found.json, keys),
@@ -146,9 +146,12 @@ def _attached(told: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[tu
     return files
 
 
-def _subtitle(held: Sequence[bool], version: str) -> str:
+def _subtitle(checks: Sequence[CheckFacts], version: str) -> str:
     """Return the subtitle: how the steps are checked, and whether the results are checked against torch."""
-    if all(held):
+    held = [each.is_exact for each in checks]
+    if all(each.per_rank and each.certificate for each in checks):
+        compared = f"{WHOLE_ONLY[0].lower()}{WHOLE_ONLY[1:-1]}"
+    elif all(held):
         compared = "the result is checked against torch" if len(held) == 1 else "every result is checked against torch"
     elif any(held):
         compared = "each chapter ends with its check against torch"
