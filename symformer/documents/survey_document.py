@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from sympy import Symbol
+from sympy import Expr, Symbol
 
 from ..algebra.compare import compare
 from ..algebra.compared_model import ComparedModel
@@ -16,7 +16,7 @@ from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..language.errors import UNSUPPORTED, SymformerError, joined
 from ..language.notation.display_tree import Label
-from ..language.symbols import C, S
+from ..language.symbols import C, S, print_order
 from ..models.model import Model
 from ..output.blocks import (
     Block,
@@ -25,21 +25,26 @@ from ..output.blocks import (
     Equation,
     Heading,
     Line,
+    Math,
     Paragraph,
+    Piece,
     Ref,
     Table,
     capital,
     listed,
+    maybe,
 )
 from ..output.chain import Chain
 from ..papers import paper
 from ..quantities import quantity as find_quantity
+from ..views.formula_facts import CheckFacts, check_of, conditions_of
 from .comparison_document import about_side
 from .figures.inset import comparison_figure
-from .model_table import ModelTable
+from .model_table import ModelTable, model_letter
 from .references import with_references
-from .survey_plots import curves
+from .survey_plots import curves, explanations
 from .survey_tables import structure_tables, symbol_table
+from .verification import short_checks
 
 USUAL = ("params", "active-params", "flops", "kv-cache")  # the quantities of a survey, unless others are given
 LENGTHS = tuple(2**power for power in range(11, 5, -1))  # from 2,048 to 64 tokens, tried if no length is given
@@ -108,7 +113,7 @@ def survey(
 
     """
     models = with_lengths(models, quantities, conventions)
-    found = ModelTable.of(models, quantities, conventions, per_token=True)
+    found = replace(ModelTable.of(models, quantities, conventions, per_token=True), lettered=True)
     places, equations = _equations(found)
     notes = [Paragraph(note) for note in found.notes()]
     result: list[Block] = [Heading(1, ["Totals"]), _totals(found, places)]
@@ -124,7 +129,7 @@ def survey(
     titles = [found.column_name(name) for name in found.quantities]
     return Document(
         f"A survey of {joined(found.names)}",
-        f"Computed by symformer {version} from closed forms; every total is exact.",
+        f"Computed by symformer {version} from closed forms. Totals are computed exactly and rounded for display.",
         blocks,
         ["transformer", *dict.fromkeys(model.title for model in models), *titles],
         files,
@@ -132,13 +137,15 @@ def survey(
 
 
 def _about(found: ModelTable) -> list[Block]:
-    """Return a paragraph on each model: its architecture, the source of its sizes and its check against torch."""
+    """Return a paragraph on each model: its architecture and the source of its sizes; then the checks against torch."""
     said: list[Block] = []
-    for number, (model, row) in enumerate(zip(found.models, found.cells, strict=True), 1):
+    checks: list[tuple[str, CheckFacts]] = []
+    for number, (model, name, row) in enumerate(zip(found.models, found.names, found.cells, strict=True), 1):
         formula = next((cell.formula for cell in row if cell.formula is not None), None)
         if formula is not None:
-            said.append(about_side(ComparedModel(number, model, formula, {})))
-    return said
+            said.append(about_side(ComparedModel(number, model, formula, {}), model_letter(number), checked=False))
+            checks.append((name, check_of(model, formula)))
+    return [*said, *map(Paragraph, short_checks(checks))]
 
 
 def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Block]]:
@@ -150,6 +157,7 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
     places: dict[tuple[int, str], str] = {}
     blocks: list[Block] = []
     ids: set[str] = set()
+    several = False  # whether an equation is of several models
     for name, column in zip(found.quantities, zip(*found.cells, strict=True), strict=True):
         same: dict[str, list[Line]] = {}
         groups: dict[object, list[int]] = {}
@@ -169,7 +177,8 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
             assert formula is not None  # noqa: S101 (a group has formulas only)
             id_ = formula.id if formula.id not in ids else f"{formula.id}.{numbers[0] + 1}"
             ids.add(id_)
-            index = ", ".join(str(number + 1) for number in numbers)
+            index = ", ".join(model_letter(number + 1) for number in numbers)
+            several = several or len(numbers) > 1
             label = Label(formula.measure.letter, index, formula.expanded)
             chain = Chain((label,), (factored(formula.display_expr),))
             chain.prove(formula.relations)
@@ -184,20 +193,35 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
         ]
         if lines or said:
             blocks += [Heading(2, [title]), *said, *lines]
-    return places, [Heading(1, ["Formulas"]), _indices(found), *blocks] if blocks else []
+    return places, [Heading(1, ["Formulas"]), *_indices(found, several), *blocks] if blocks else []
 
 
-def _indices(found: ModelTable) -> Paragraph:
-    """Return the meaning of the indices of totals."""
-    numbers: list[Line] = [[f"({number}) ", Code(name)] for number, name in enumerate(found.names, 1)]
-    return Paragraph(
-        [
-            "The index of a total is the number of its model: ",
-            *listed(*numbers),
-            ". A letter is the same kind of size in every model, with its own value. An equation with several indices "
-            "holds for each of these models.",
-        ]
-    )
+def _indices(found: ModelTable, several: bool) -> list[Paragraph]:
+    """Return the meaning of the indices of totals, and the relations that the formulas of each model use."""
+    named: list[Line] = [[f"({model_letter(number)}) ", Code(name)] for number, name in enumerate(found.names, 1)]
+    meaning: list[Piece] = ["The index of a total is the letter of its model: ", *listed(*named), "."]
+    meaning += [" A size has the same letter in every model, with its own value."]
+    meaning += maybe(several, " An equation with several indices holds for each of these models.")
+    owners: dict[tuple[tuple[Symbol, Expr], ...], list[Line]] = {}
+    for name, model, row in zip(found.names, found.models, found.cells, strict=True):
+        related: dict[Symbol, Expr] = {}
+        for cell in row:
+            if cell.formula is not None:
+                sums = cell.formula.totals
+                related |= {
+                    size: value
+                    for size, value in conditions_of(model, cell.formula).relations.items()
+                    if size not in sums
+                }
+        if related:
+            owners.setdefault(tuple(sorted(related.items(), key=lambda each: print_order(each[0]))), []).append(
+                [Code(name)]
+            )
+    said: list[Paragraph] = []
+    for used, names in owners.items():
+        equal: list[Line] = [[Math.of(size), " = ", Math.of(value)] for size, value in used]
+        said.append(Paragraph(["The formulas of ", *listed(*names), " use ", *listed(*equal), "."]))
+    return [Paragraph(meaning), *said]
 
 
 def _equal(found: ModelTable, number: int, quantity: str, formula: Formula) -> bool:
@@ -228,7 +252,7 @@ def _against_length(found: ModelTable) -> list[Block]:
         return []
     tables = [table for each in drawn for table in each.tables()]
     figures = [figure for each in drawn for figure in each.figures()]
-    return [Heading(1, ["Costs against length"]), *tables, *figures]
+    return [Heading(1, ["Costs against length"]), *map(Paragraph, explanations(found)), *tables, *figures]
 
 
 def _differences(found: ModelTable) -> list[Block]:

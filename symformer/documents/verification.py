@@ -107,7 +107,7 @@ def check(found: CheckFacts) -> list[Block]:
 
 def short_check(found: CheckFacts) -> Line:
     """Return the check of a formula against torch, in one sentence."""
-    formula, certificate, reading = found.formula, found.certificate, found.evidence
+    certificate, reading = found.certificate, found.evidence
     if reading is not None:
         versions = libraries(reading.versions)
         return [
@@ -119,17 +119,67 @@ def short_check(found: CheckFacts) -> Line:
     if certificate is None:
         return [found.explanation or "No stored certificate covers this formula."]
     versions = libraries(certificate.versions)
-    theirs = () if found.of_params else certificate.conventions.items()
-    other = ", ".join(f"{name}={value}" for name, value in theirs if formula.conventions.get(name) != value)
+    other = _other_conventions(found, certificate)
     line: list[Piece] = ["Certified ", *maybe(other, "under ", Code(other), " "), "against "]
     line += [
         Code(certificate.witness),
         f" ({versions}) at {certificate.points} random points: {_compared(certificate)}. "
         "A wrong formula would have passed with probability at most ",
     ]
-    same = not found.of_params and not found.per_rank and "without" not in formula.conventions
-    share = "" if same else " The certificate covers the formula of the whole, from which this one follows."
+    share = (
+        ""
+        if _is_of_formula(found)
+        else " The certificate covers the formula of the whole, from which this one follows."
+    )
     return [*line, _bound(certificate), f".{share}"]
+
+
+def _other_conventions(found: CheckFacts, certificate: Certificate) -> str:
+    """Return the conventions of a certificate that differ from those of the formula."""
+    theirs = () if found.of_params else certificate.conventions.items()
+    return ", ".join(f"{name}={value}" for name, value in theirs if found.formula.conventions.get(name) != value)
+
+
+def _is_of_formula(found: CheckFacts) -> bool:
+    """Return whether a certificate is for the formula itself, and not for one from which the formula follows."""
+    return not found.of_params and not found.per_rank and "without" not in found.formula.conventions
+
+
+def short_checks(found: Sequence[tuple[str, CheckFacts]]) -> list[Line]:
+    """Return the checks of several models, by name: one sentence for those with the same kind of certificate."""
+    groups: dict[tuple[str, ...], list[tuple[str, CheckFacts]]] = {}
+    for name, each in found:
+        certificate = each.certificate
+        key: tuple[str, ...] = (name,)
+        if certificate is not None and not each.from_torch and _is_of_formula(each):
+            other, compared = _other_conventions(each, certificate), re.sub(r"^\d+", "all", _compared(certificate))
+            key = (each.formula.measure.title, libraries(certificate.versions), other, compared)
+        groups.setdefault(key, []).append((name, each))
+    said: list[Line] = []
+    for key, models in groups.items():
+        names: list[Line] = [[Code(name)] for name, _ in models]
+        certificates = [each.certificate for _, each in models if each.certificate is not None]
+        if len(models) == 1 or len(certificates) < len(models):
+            said += [[Code(name), ": ", *short_check(each)] for name, each in models]
+            continue
+        title, versions, other, compared = key
+        classes: list[Line] = [[Code(each)] for each in dict.fromkeys(each.witness for each in certificates)]
+        largest = max(certificates, key=lambda each: each.bound)
+        said.append(
+            [
+                f"The formulas for the {title} of ",
+                *listed(*names),
+                " are certified ",
+                *maybe(other, "under ", Code(other), " "),
+                "against ",
+                *listed(*classes),
+                f" ({versions}) at random points: {compared}. A wrong formula would have passed with probability at "
+                "most ",
+                _bound(largest),
+                ".",
+            ]
+        )
+    return said
 
 
 RESTS = (

@@ -199,6 +199,7 @@ class FigureBlock:
     caption: Line = ()
     id: str = ""
     number: int = 0
+    floats: bool = True  # whether a page may have it at its foot instead of between the text before and after it
     kind: Literal["picture"] = "picture"
 
 

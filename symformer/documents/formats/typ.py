@@ -53,7 +53,8 @@ class Typst(Language):
         scale = round(100 * self.page.enlarged(drawing.width, drawing.height))
         scaled = f"scale({scale}%, reflow: true, {body.strip().removeprefix('#')})"
         caption = f", caption: [{self.line(block.caption)}]" if block.caption else ""
-        return f"#figure(kind: image, placement: bottom, gap: 1em, alt: {_string(drawing.alt)}, {scaled}{caption})"
+        placement = "bottom" if block.floats else "none"
+        return f"#figure(kind: image, placement: {placement}, gap: 1em, alt: {_string(drawing.alt)}, {scaled}{caption})"
 
     def string(self, words: str) -> str:
         """Return a Typst string literal."""
