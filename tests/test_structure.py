@@ -250,6 +250,11 @@ def test_a_part_of_a_mixer_in_some_layers_is_no_further_difference() -> None:
         ("whisper", "bart", "except for the keys instead of biases in all projections of the cross-attention"),
         ("gpt-oss", "llama", "instead of one gated MLP"),
         (
+            "llama4",
+            "lfm2-moe",
+            "(not of their outputs) instead of expert weights from sigmoids (with a bias for the choice)",
+        ),
+        (
             "deepseek-v3",
             "deepseek-v2",
             "expert weights from sigmoids (with a bias and groups of experts for the choice) instead of expert weights "
@@ -259,6 +264,12 @@ def test_a_part_of_a_mixer_in_some_layers_is_no_further_difference() -> None:
 )
 def test_both_sides_of_a_replacement_are_told_apart(first: str, second: str, said: str) -> None:
     assert said in structure(first, second).short
+
+
+def test_a_part_with_other_sizes_is_named_once() -> None:
+    # ALBERT, section 3.1: all layers share one set of weights, so every part has other sizes than in BERT
+    (norms,) = (each for each in structure("albert", "bert").differences if each.part == "embedding norm")
+    assert [plain(cell) for cell in norms.cells] == ["the same, with other sizes or in other layers", "—"]
 
 
 def test_weights_that_a_published_total_excludes_are_not_absent() -> None:

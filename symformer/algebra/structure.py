@@ -79,7 +79,11 @@ class PartDifference:
     def cells(self) -> tuple[Line, Line]:
         """The part in each of the two models, as in a table."""
         if not self.changes:
-            return ((each := [self._other.removeprefix(f"{self.part} in ")]), each)
+            sizes = any(self.amounts.values())
+            return [
+                "the same, ",
+                "with other sizes or in other layers" if sizes else "with other steps that have no parameters",
+            ], ["—"]
         own, other = ([each for change in self.changes for each in change.cells[side]] for side in (0, 1))
         return line("; ".join(own) or NONE), line("; ".join(other) or NONE)
 

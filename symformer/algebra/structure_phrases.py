@@ -388,7 +388,7 @@ def _experts(part: MoE) -> Phrases:
     said += [f"{article(norm_words(norm, False))} of the {what}" for what, norm in norms.items() if norm is not None]
     said += ["a learned scale of the router's input"] if part.router_scale else []
     said += ["a learned scale of each expert's weight"] if part.expert_scale else []
-    weighting = ["a weighting of the experts' inputs instead of their outputs"] if part.weighted_inputs else []
+    weighting = ["a weighting of the experts' inputs (not of their outputs)"] if part.weighted_inputs else []
     return {
         "MLP": said,
         "routing": [_ROUTING.get(part.routing, OWN_ROUTING), *weighting],

@@ -31,22 +31,29 @@ _SHORT = {
     "an LM head tied to the token embedding": "tied LM head",
     "an untied LM head": "untied LM head",
 }
-# A phrase in contrast to one with more words: the additional words, and the phrase that states their opposite.
-_CONTRASTS = {
-    "GELU": (" (", "exact GELU"),
-    "a token embedding": (" of width", "a token embedding of width {E}"),
-    "learned position embeddings": (" with {", "learned position embeddings without unused rows"),
-    "learned biases of the scores for each distance": (
+# A phrase, the words that the phrase of the other model has in addition, and the phrase that states their opposite.
+_CONTRASTS = (
+    ("GELU", " (", "exact GELU"),
+    ("a token embedding", " of width", "a token embedding of width {E}"),
+    ("learned position embeddings", " with {", "learned position embeddings without unused rows"),
+    ("learned position embeddings", ", interpolated", "learned position embeddings without interpolation"),
+    (
+        "learned biases of the scores for each distance",
         ", with a table in each layer",
         "learned biases of the scores for each distance, with one table for all layers,",
     ),
-    "an RMS norm of queries and keys, over each head": (
+    (
+        "an RMS norm of queries and keys, over each head",
         ", after the rotation",
         "an RMS norm of queries and keys, over each head, before any rotation",
     ),
-    "biases in the cross-attention": (" except for the keys", "biases in all projections of the cross-attention"),
-    "layer norms": (" without a", "layer norms with a scale and a bias"),
-}
+    ("biases in the cross-attention", " except for the keys", "biases in all projections of the cross-attention"),
+    ("layer norms", " without a", "layer norms with a scale and a bias"),
+    *(
+        (f"expert weights from {scores}", " (with", f"expert weights from {scores} (which also determine the choice)")
+        for scores in ("a softmax over all experts", "sigmoids")
+    ),
+)
 # Without a head, whether it would be tied is of no interest.
 _HEADS = {"tied LM head": "LM head", "untied LM head": "LM head"}
 
@@ -133,9 +140,10 @@ def _contrasted(phrase: str, others: Sequence[str]) -> str:
     if phrase == "a gated MLP" and any(EXPERTS in each for each in others):
         return "one gated MLP"
     layers = match[0] if (match := _SOME.search(phrase)) else ""
-    more, opposite = _CONTRASTS.get(phrase.removesuffix(layers), ("", ""))
-    if more and any(each.startswith(phrase.removesuffix(layers) + more) for each in others):
-        return opposite + layers
+    plain_phrase = phrase.removesuffix(layers)
+    for words, more, opposite in _CONTRASTS:
+        if plain_phrase == words and any(each.startswith(words + more) for each in others):
+            return opposite + layers
     return phrase
 
 
