@@ -46,7 +46,7 @@ HOSTILE = r"""_%&#${}\^~<>|`'" ]]> \input{x} </svg><script>alert(1)</script>"""
 SVG = "{http://www.w3.org/2000/svg}"
 PACKAGES = {  # all of Debian's texlive-latex-base and -recommended
     *{"inputenc", "textcomp", "geometry", "amsmath", "amssymb", "booktabs", "longtable", "array"},
-    *{"graphicx", "xcolor", "hyperref"},
+    *{"graphicx", "xcolor", "hyperref", "float"},
 }
 TEX = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no TeX")
 

@@ -147,14 +147,14 @@ def test_columns_of_sizes() -> None:
 def test_the_caption_states_the_lengths_and_the_notes_the_conventions() -> None:
     found = sf.table(["gpt2", "mamba2-2.7b"], ["flops", "kv-cache"], per="token", sizes={"S": 512, "C": 300},
                      attention="causal", dtype="fp8")  # fmt: skip
-    assert plain(found.caption()) == "Forward FLOPs per token and key/value cache per token at S = 512 and C = 300."
+    assert plain(found.caption()) == "Forward FLOPs per token and cache and state per token at S = 512 and C = 300."
     brief = [plain(line) for line in found.notes(brief=True)]
     assert brief[0] == (
         "Forward FLOPs per token at 2 FLOPs per multiply-add, with attention=causal, logits=all, embedding=lookup and "
         "count=contractions. The values depend on S."
     )
     assert brief[1] == (
-        "Key/value cache per token, with dtype=fp8 and tokens=all. The values depend on C for mamba2-2.7b."
+        "Cache and state per token, with dtype=fp8 and tokens=all. The values depend on C for mamba2-2.7b."
     )
     full = " ".join(map(plain, found.notes()))
     for words in ("counts only unmasked query-key pairs", "1 byte per element", "float32", "Divided by the BS tokens"):

@@ -7,8 +7,22 @@ from sympy import Integer, Min, Rational, ceiling, expand, floor
 
 from symformer.language import symbols
 from symformer.language.arithmetic import parse
-from symformer.language.notation.display_tree import Cross, Label, Minus, Number, Product, Size, Sum, Times, tree, value
+from symformer.language.notation.display_tree import (
+    Cross,
+    FractionNode,
+    Label,
+    Minus,
+    Number,
+    Power,
+    Product,
+    Size,
+    Sum,
+    Times,
+    tree,
+    value,
+)
 from symformer.language.notation.latex import latex
+from symformer.language.notation.mathml import mathml
 from symformer.language.notation.text import code, text
 from symformer.language.notation.typst import typst
 from symformer.language.symbols import (
@@ -93,6 +107,15 @@ def test_every_letter_is_one_positive_integer_symbol() -> None:
         assert symbol.name == name
         assert symbol.is_integer
         assert symbol.is_positive
+
+
+def test_negative_powers_and_powers_of_fractions() -> None:
+    small = Power(Number(10), -13)
+    assert (text(small), latex(small), typst(small)) == ("10⁻¹³", "10^{-13}", "10^(-13)")
+    assert "<mo>−</mo><mn>13</mn>" in mathml(small)
+    share = Power(FractionNode(Number(4), Number(812)), 6)  # without brackets, only the numerator has the power
+    assert latex(share) == r"\left(\frac{4}{812}\right)^{6}"
+    assert typst(share) == "lr((frac(4, 812)))^6"
 
 
 def test_a_sum_among_factors_is_bracketed() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from functools import cache
 
 import pytest
@@ -12,14 +13,15 @@ from sympy import Add, Expr, Integer, Symbol, expand, prime
 
 import symformer as sf
 from symformer import architectures
-from symformer.algebra.relatives import nearest_relative
+from symformer.algebra.relatives import compared_to_relative, nearest_relative
 from symformer.algebra.structure import StructureComparison
-from symformer.algebra.structure_difference import compare_structures
+from symformer.algebra.structure_difference import compare_structures, difference_in_words
 from symformer.algebra.structure_phrases import DESCRIBED, IGNORED, OWN_ROUTING
 from symformer.algebra.structure_profile import profiles
 from symformer.commands.cli import cli
 from symformer.components.moe import MoE
 from symformer.documents.derivation_document import document
+from symformer.documents.formats import render
 from symformer.language.symbols import (
     A,
     B,
@@ -42,7 +44,7 @@ from symformer.language.symbols import (
     X_shared,
 )
 from symformer.models.model import Model
-from symformer.output.blocks import Code, Heading, Paragraph
+from symformer.output.blocks import Block, Code, Heading, Paragraph, Table, plain
 from symformer.quantities import quantity
 
 # One architecture for each kind of part: norms, positions, biases, experts, latents, mixers, stacks, images.
@@ -138,7 +140,7 @@ def test_a_network_is_replaced_by_experts() -> None:
     # Mixtral paper, section 2.1: the feed-forward networks are replaced by experts of which a router selects K
     found = structure("mixtral", "llama")
     assert found.sentences[0] == (
-        "Mixtral uses X experts of width M, of which a router chooses K for each token, instead of a gated MLP."
+        "Mixtral uses X gated experts of width M, of which a router chooses K for each token, instead of one gated MLP."
     )
     (mlp,) = found.differences
     assert (mlp.part, mlp.kind) == ("MLP", "replaced")
@@ -185,9 +187,7 @@ def test_layers_of_some_kinds() -> None:
     # a router and X experts of width M, and a shared expert, in place of the network in all but the first layers
     found = structure("dots1", "qwen3")
     (mlp,) = found.differences
-    assert mlp.short == (
-        "X experts of width M in L_moe of the L layers; shared expert of width X_shared·M in L_moe of the L layers"
-    )
+    assert mlp.short == "X gated experts of width M in L_moe of the L layers; shared expert of width X_shared·M"
     assert mlp.amounts["params"] == expand(L_moe * (3 * E * X * M + 3 * E * X_shared * M + E * X - 3 * E * H))
 
 
@@ -195,7 +195,11 @@ def test_key_value_heads_are_a_difference_of_sizes() -> None:
     found = structure("starcoder2", "gpt2")  # grouped-query against multi-head attention, with heads of E/A
     assert [each.part for each in found.differences] == ["positions"]
     assert found.equalities[0] == {G: A, D: E / A}
-    assert any("G = A. This is a difference of sizes" in note for note in printed("starcoder2", "gpt2").splitlines())
+    notes = [line for line in printed("starcoder2", "gpt2").splitlines() if line.startswith("To compare at equal")]
+    assert notes == [
+        "To compare at equal sizes, the formula of StarCoder 2 uses G = A.",
+        "To compare at equal sizes, the formula of StarCoder 2 uses D = E/A.",
+    ]
     both = sf.compare("llama-2-7b", "llama-2-70b").structure
     assert both.same
     assert both.differing_sizes[G] == (32, 8)
@@ -212,9 +216,80 @@ def test_the_same_structure_does_not_mean_the_same_model() -> None:
     assert "only sizes" not in found.same_line
 
 
+def test_a_size_that_the_model_itself_expresses_in_another_is_no_difference() -> None:
+    assert architectures.architecture("gpt2").relations[H] == 4 * E
+    found = structure("gpt2", "gpt1")
+    assert found.equalities[0] == {H: 4 * E}
+    assert found.size_notes == ()
+
+
+def test_a_part_of_a_mixer_in_some_layers_is_no_further_difference() -> None:
+    """Dao and Gu 2024, section 7.1: Mamba-2 has a norm before its output projection, as in Nemotron-H."""
+    found = structure("nemotron-h", "mamba2")
+    assert [each.part for each in found.differences] == ["mixer", "MLP"]
+    assert [[plain(cell) for cell in each.cells] for each in found.differences] == [
+        [
+            "state-space mixer (Mamba-2) in L_ssm of the L layers; self-attention in L_attn of the L layers",
+            "state-space mixer (Mamba-2) in all layers",
+        ],
+        ["MLP without a gate in L_mlp of the L layers", "none"],
+    ]
+    assert "norm" not in " ".join(found.sentences)
+    assert "mixer" not in structure("mamba2", "gpt2").differences[1].short.partition(" instead of ")[2]
+    assert "Mamba-2 has no MLP." in structure("mamba2", "gpt2").sentences
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("bert", "gpt2", "exact GELU instead of GELU (tanh approximation)"),
+        ("umt5", "mt5", "each layer instead of learned biases of the scores for each distance, with one table for all"),
+        ("falcon", "mpt", "layer norms with a scale and a bias instead of layer norms without a bias"),
+        ("albert", "bert", "hidden size instead of token embedding of width E"),
+        ("opt", "gpt2", "with 2 unused rows instead of learned position embeddings without unused rows"),
+        ("whisper", "bart", "except for the keys instead of biases in all projections of the cross-attention"),
+        ("gpt-oss", "llama", "instead of one gated MLP"),
+        (
+            "llama4",
+            "lfm2-moe",
+            "(not of their outputs) instead of expert weights from sigmoids (with a bias for the choice)",
+        ),
+        (
+            "deepseek-v3",
+            "deepseek-v2",
+            "expert weights from sigmoids (with a bias and groups of experts for the choice) instead of expert weights "
+            "from a softmax over all experts (with groups of experts for the choice)",
+        ),
+    ],
+)
+def test_both_sides_of_a_replacement_are_told_apart(first: str, second: str, said: str) -> None:
+    assert said in structure(first, second).short
+
+
+def test_a_part_with_other_sizes_is_named_once() -> None:
+    # ALBERT, section 3.1: all layers share one set of weights, so every part has other sizes than in BERT
+    (norms,) = (each for each in structure("albert", "bert").differences if each.part == "embedding norm")
+    assert [plain(cell) for cell in norms.cells] == ["the same, with other sizes or in other layers", "—"]
+
+
+def test_weights_that_a_published_total_excludes_are_not_absent() -> None:
+    """PaLM, section 2: no biases "in any of the dense kernels or layer norms"; its layer norms have scales."""
+    default = structure("llama", "palm")
+    assert "Llama uses RMS norms instead of layer norms without a bias." in default.sentences
+    assert "The formula of PaLM excludes the norm scales; norm_scales=true includes them." in default.size_notes
+    found = compared_to_relative(architectures.architecture("llama"), "palm")
+    assert found.size_notes == ("To compare at equal sizes, the formula of Llama uses {G} = {1}.",)
+    # two norms in each layer instead of one, and an untied head; the last norm has E scales in both models
+    assert found.totals["params"] == L * E + V * E
+    (variant,) = (option for option in sf.model("palm", norm_scales=True).component.changed_options.items())
+    assert variant == ("norm_scales", "true")
+    one, two = (sf.model("palm", norm_scales=value).component for value in (True, False))
+    assert plain(difference_in_words(one, two)) == "the norm scales counted"
+
+
 def test_options_are_differences_too() -> None:
     text = printed("llama", "llama", "--option", "2:tied=true")
-    assert "llama (1) uses an LM head of its own instead of an LM head tied to the token embedding." in text
+    assert "llama (1) uses an untied LM head instead of an LM head tied to the token embedding." in text
     assert "This adds VE parameters." in text
 
 
@@ -346,6 +421,30 @@ def test_a_derivation_names_the_nearest_relative() -> None:
     assert "\nQwen3 differs from Llama (llama) by: RMS norm of queries and keys\n" in shown
     tied = CliRunner().invoke(cli, ["show", "qwen3", "--option", "tied=true"]).stdout
     assert "differs from" not in tied  # the stored line holds for the default options
+
+
+def test_a_derivation_compares_the_relative_by_its_own_quantity() -> None:
+    (table,) = relative_tables(document(sf.model("gpt-oss"), ["train-memory", "flops", "params"], "0").blocks)
+    assert [plain(cell) for cell in table.head] == ["Part", "gpt-oss", "Llama", "Forward FLOPs"]
+    assert [plain(cell) for cell in next(row for row in table.rows if plain(row[0]) == "attention")] == [
+        "attention", "sliding window of C_win tokens in L_local of the L layers", "none", "0",
+    ]  # fmt: skip
+    # the sum of the causal scores in a window differs from that over the whole sequence
+    causal = document(sf.model("gpt-oss"), ["flops"], "0", attention="causal")
+    (table,) = relative_tables(causal.blocks)
+    assert plain(next(row for row in table.rows if plain(row[0]) == "attention")[3]) != "0"
+    assert not relative_tables(document(sf.model("gpt2"), ["train-memory"], "0").blocks)
+
+
+def relative_tables(blocks: Sequence[Block]) -> list[Table]:
+    return [each for each in blocks if isinstance(each, Table) and "nearest relative" in plain(each.caption)]
+
+
+@pytest.mark.parametrize(("form", "option"), [("typ", '#box(raw("--structure"));'), ("tex", r"\mbox{-{}-structure}")])
+def test_no_line_breaks_an_option(form: str, option: str) -> None:
+    """A line that ends after the dashes of an option cannot be copied from a PDF."""
+    source = render(document(architectures.architecture("qwen3"), ["params"], "0"), form).decode()
+    assert option in source
 
 
 def printed(*arguments: str) -> str:

@@ -16,6 +16,7 @@ import pytest
 from sympy import Symbol
 
 import symformer as sf
+from symformer.certificates import certificates_of
 from symformer.documents.figures.line_plot import LinePlot, PlotLine
 from symformer.documents.figures.primitives import Drawing, Words
 from symformer.documents.figures.primitives import Path as Polyline
@@ -85,7 +86,7 @@ def test_totals_are_linked_to_their_equations() -> None:
             (label,) = equation.chain.labels
             assert equation.id == ref.id
             assert isinstance(label, Label)
-            assert str(number) in label.name.split(", ")
+            assert "abcd"[number - 1] in label.name.split(", ")
             formula = sf.model(FOUR[number - 1]).set({"B": 3, "S": 300, "C": 500}).formula(quantity)
             numbers = formula.with_totals(formula.source.known)  # type: ignore[union-attr]
             assert evaluate(value(equation.chain.steps[-1]), numbers, "") == formula.value()
@@ -94,14 +95,14 @@ def test_totals_are_linked_to_their_equations() -> None:
 def test_models_with_the_same_formula_share_an_equation() -> None:
     document = surveyed("gpt2", "gpt2-xl", "llama-3-8b", "gpt2", quantities=("params",))
     assert rows(tables(document)["Parameters."]) == [
-        ["gpt2 (1)", "124M (1)"], ["gpt2-xl", "1.56B (1)"], ["llama-3-8b", "8.03B (2)"], ["gpt2 (4)", "124M (1)"],
+        ["gpt2 (a)", "124M (1)"], ["gpt2-xl", "1.56B (1)"], ["llama-3-8b", "8.03B (2)"], ["gpt2 (d)", "124M (1)"],
     ]  # fmt: skip
     equations = [block for block in document.blocks if isinstance(block, Equation)]
     assert [(each.id, each.chain.labels[0].name) for each in equations] == [  # type: ignore[attr-defined]
-        ("gpt2.params", "1, 2, 4"), ("llama.params", "3"),
+        ("gpt2.params", "a, b, d"), ("llama.params", "c"),
     ]  # fmt: skip
     told = [plain(block.line) for block in document.blocks if isinstance(block, Paragraph)]
-    assert "gpt2 (1), gpt2-xl and gpt2 (4) have the same structure; only sizes can differ." in told
+    assert "gpt2 (a), gpt2-xl and gpt2 (d) have the same structure; only sizes can differ." in told
 
 
 def test_formulas_of_one_architecture_with_other_options_have_their_own_ids() -> None:
@@ -119,7 +120,7 @@ def test_many_models_have_tables_that_fit_a_page() -> None:
     symbols = [block for block in document.blocks if isinstance(block, Table) and plain(block.head[0]) == "Symbol"]
     labels = [each.name for block in document.blocks if isinstance(block, Equation) for each in block.chain.labels
               if isinstance(each, Label) and each.letter == "F"]  # fmt: skip
-    assert labels == ["1, 2, 3, 4", "5, 6, 7", "8"]  # windows do not reduce the FLOPs of Gemma 2 at attention=full
+    assert labels == ["a, b, c, d", "e, f, g", "h"]  # windows do not reduce the FLOPs of Gemma 2 at attention=full
     assert [len(table.head) for table in symbols] == [6, 5]  # four models each; meanings in the first
     assert sum("at four values" in plain(block.caption) for block in document.blocks if isinstance(block, Table)) == 4
     figures = [plain(block.caption) for block in document.blocks if isinstance(block, FigureBlock)]
@@ -196,6 +197,59 @@ def test_plots_have_the_values_of_the_formulas() -> None:
     # 4·12·768·256 and 2·2·32·8·128·256 bytes; GPT-2 has 1,024 positions
     assert rows(cache.tables()[0])[0] == ["256", "9.437 MB", "33.55 MB", "17.99 MB", "170.5 MB"]
     assert [row[1] for row in rows(cache.tables()[0])[1:]] == ["—", "—", "—"]
+
+
+def test_a_line_ends_at_the_learned_positions_of_its_model() -> None:
+    models = with_lengths([sf.model(name) for name in ("whisper-tiny", "llama-3-8b")], USUAL, [{}] * 2)
+    flops, cache = curves(sf.table(models, USUAL, per="token"))
+    # 448 learned positions, Radford et al. 2022; 2 bytes of keys and of values of the decoder and of 1,500 frames
+    assert cache.lines[0].points[-1] == (448, 4 * 4 * 384 * (448 + 1500))
+    assert [x for x, _ in flops.lines[0].points] == [64, 128, 256, 448]
+    for curve in (flops, cache):
+        assert "A dash marks a length above the learned positions of a model." in plain(curve.tables()[0].caption)
+        (figure,) = curve.figures()
+        assert "Other models are continued beyond the context that they were trained for." in plain(figure.caption)
+        assert not figure.floats
+    assert "placement: none" in render(surveyed("whisper-tiny", "llama-3-8b"), "typ").decode()
+
+
+def told(document: Document) -> list[str]:
+    return [plain(block.line) for block in document.blocks if isinstance(block, Paragraph)]
+
+
+def test_falling_costs_are_explained_for_the_models_that_have_them() -> None:
+    encoder = "The encoder of whisper-tiny runs once, however many tokens the decoder has, so its share of the cost "
+    scan = "The scan of mamba2-2.7b pads a sequence to whole chunks of C_chunk tokens, so "
+    found = told(surveyed("gpt2", "whisper-tiny", "mamba2-2.7b"))
+    assert [any(each.startswith(said) for each in found) for said in (encoder, scan)] == [True, True]
+    # a chunk has 256 tokens: half a chunk costs as many operations of the scan as a whole one
+    flops = sf.model("mamba2-2.7b").formula("flops")
+    assert flops.value(B=1, S=128) * 2 > flops.value(B=1, S=256)
+    assert not any("runs once" in each or "whole chunks" in each for each in told(surveyed("gpt2", "llama-3-8b")))
+
+
+def test_models_have_letters_and_their_formulas_state_the_relations_that_they_use() -> None:
+    document = surveyed(*FOUR)
+    found = told(document)
+    assert document.subtitle.endswith("Totals are computed exactly and rounded for display.")
+    assert any(each.startswith("(c) deepseek-v3: DeepSeek-V3, ") for each in found)
+    assert "The formulas of gpt2 use H = 4E." in found
+    assert not any("several indices" in each for each in found)
+    assert any("An equation with several indices" in each for each in told(surveyed("gpt2", "gpt2-xl")))
+    assert plain(tables(document)["Parameters,"].head[-1]) == "Cache and state per token"
+    assert plain(tables(surveyed("gpt2", "llama-3-8b"))["Parameters,"].head[-1]) == "Key/value cache per token"
+
+
+def test_one_sentence_states_the_certificates_of_all_models() -> None:
+    (said,) = [each for each in told(surveyed(*FOUR)) if "A wrong formula would have passed" in each]
+    assert said.startswith(
+        "The formulas for the parameters of gpt2, llama-3-8b, deepseek-v3 and mamba2-2.7b are certified"
+    )
+    (largest,) = (each.bound for each in certificates_of("llama") if each.id == "llama.params" and not each.options)
+    assert f"{largest:.1e}" == "3.3e-13"  # more than those of the other three
+    assert said.endswith("with probability at most 3.3 × 10⁻¹³.")
+    (said,) = [each for each in told(surveyed("gpt2", "llama-3-8b", quantities=("kv-cache",))) if "certified" in each]
+    assert " are certified under dtype=fp32 against " in said
 
 
 def test_no_plot_without_a_length() -> None:

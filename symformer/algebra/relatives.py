@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from .. import architectures
 from ..architectures.base_architecture import Architecture
 from ..language.errors import OptionError
+from ..models.model import Model
 from ..papers import cited_papers, paper, papers
-from .structure_difference import differing_parts
+from .structure import QUANTITIES, StructureComparison
+from .structure_difference import NO_CONVENTIONS, compare_structures, differing_parts
 from .structure_profile import LANGUAGE, StackProfile, profiles
 
 
@@ -60,6 +63,20 @@ def nearest_relative(name: str) -> str:
         unlike = not _mixers(own) & _mixers(theirs)
         found.append((other_stacks, parts + unlike, unlike, phrases, since, other))
     return min(found)[-1] if found else ""
+
+
+def compared_to_relative(
+    model: Model,
+    relative: str,
+    quantities: Sequence[str] = QUANTITIES,
+    conventions: Mapping[str, str] = NO_CONVENTIONS,
+) -> StructureComparison:
+    """Return how a model differs from a relative, given by its name.
+
+    Weights of the relative that its published total excludes are counted, so that they are no difference.
+    """
+    counted = dict.fromkeys(architectures.architecture_class(relative).uncounted, True)
+    return compare_structures(model, architectures.architecture(relative, **counted), quantities, conventions)
 
 
 def _mixers(found: dict[str, StackProfile]) -> set[str]:

@@ -22,6 +22,7 @@ from .structure_words import StructureChange, amount_sentence, line, spoken
 
 QUANTITIES = ("params", "flops", "kv-cache")
 NOTHING = Integer(0)
+NONE = "none"
 SHORT = 4  # terms of a difference that a sentence states; the table has longer ones
 # What models of the same structure have in common, if they are of different classes.
 SAME = (
@@ -73,6 +74,18 @@ class PartDifference:
         params = self.amounts.get("params", NOTHING)
         stated = params != 0 and (terms is None or len(Add.make_args(params)) <= terms)
         return [*said, amount_sentence(params)] if stated else said
+
+    @property
+    def cells(self) -> tuple[Line, Line]:
+        """The part in each of the two models, as in a table."""
+        if not self.changes:
+            sizes = any(self.amounts.values())
+            return [
+                "the same, ",
+                "with other sizes or in other layers" if sizes else "with other steps that have no parameters",
+            ], ["—"]
+        own, other = ([each for change in self.changes for each in change.cells[side]] for side in (0, 1))
+        return line("; ".join(own) or NONE), line("; ".join(other) or NONE)
 
     @property
     def short(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from sympy import Add, Expr, Integer, Symbol, expand
 
@@ -34,6 +35,7 @@ from .structure_profile import (
 from .structure_words import ROTARY, StructureChange, changes_of, line
 
 NOTHING = Integer(0)
+NO_CONVENTIONS: Mapping[str, str] = FrozenDict({})
 NONE = "-"  # in the place of a stack that only the other model has
 Pairs = Sequence[tuple[str, str]]  # the stacks of the first and the second model that correspond
 Sizes = dict[Symbol, Expr]
@@ -42,11 +44,28 @@ _MULTI_QUERY = "one key/value head for all query heads"
 _MULTI_HEAD = "a key/value head for each query head"
 
 
+@dataclass(frozen=True)
+class SizeNote:
+    """A sentence about a size that the formulas of a comparison express in other sizes."""
+
+    side: int  # the model that has the size: 0 or 1
+    size: Symbol | None  # None for a sentence that no formula depends on
+    text: str
+
+    @classmethod
+    def equal(cls, side: int, size: Symbol, value: Expr, title: str) -> SizeNote:
+        """Return the note that the formula of a model has a value of another model for one of its sizes."""
+        said = f"To compare at equal sizes, the formula of {title} uses {{{code(size)}}} = {{{code(value)}}}."
+        return cls(side, size, said)
+
+
 def differing_parts(one: Mapping[str, StackProfile], two: Mapping[str, StackProfile]) -> tuple[int, int]:
     """Return the number of parts in which two descriptions differ, and the number of phrases that only one has.
 
+    A fixed number of key/value heads counts as a phrase: it is no part, but makes two architectures less alike.
     Raises OptionError if their stacks do not correspond.
     """
+    sizes = 0
     found: dict[tuple[str, tuple[StructureChange, ...]], int] = {}
     for left, right in _pairs("the first", "the second", one, two):
         if NONE in (left, right):  # a whole stack
@@ -55,7 +74,9 @@ def differing_parts(one: Mapping[str, StackProfile], two: Mapping[str, StackProf
         for part in dict.fromkeys(PARTS.values()):
             if changes := changes_of(part, one[left], two[right]):  # once if they are the same in several stacks
                 found[part, changes] = sum(len(each.short.split("; ")) for each in changes)
-    return len(found), sum(found.values())
+        multi_query = [each.kv_heads == 1 and each.heads != 1 for each in (one[left], two[right])]
+        sizes += multi_query[0] != multi_query[1]
+    return len(found), sum(found.values()) + sizes
 
 
 def difference_in_words(one: Component, two: Component) -> Line:
@@ -71,13 +92,36 @@ def difference_in_words(one: Component, two: Component) -> Line:
         for part in dict.fromkeys(PARTS.values())
         for change in changes_of(part, found[0][left], found[1][right])
     ]
+    said += [
+        f"{words} {'counted' if getattr(one, name) else 'not counted'}"
+        for name, words in (one.uncounted.items() if isinstance(one, Architecture) and type(one) is type(two) else ())
+        if getattr(one, name) != getattr(two, name)
+    ]
     return line("; ".join(dict.fromkeys(said)))
 
 
-def compare_structures(first: Model, second: Model) -> StructureComparison:
+def compare_structures(
+    first: Model,
+    second: Model,
+    quantities: Sequence[str] = QUANTITIES,
+    conventions: Mapping[str, str] = NO_CONVENTIONS,
+) -> StructureComparison:
     """Return how the structures of two models differ.
 
-    Raises OptionError for components and traced models, and if the stacks of the models do not correspond.
+    Parameters
+    ----------
+    first, second
+        The models.
+    quantities
+        The quantities whose amounts are compared, of QUANTITIES.
+    conventions
+        Their conventions; each quantity uses those it has.
+
+    Raises
+    ------
+    OptionError
+        For components and traced models, and if the stacks of the models do not correspond.
+
     """
     for model in (first, second):
         if not isinstance(model.component, Architecture) and not model.provenance.reading:
@@ -89,24 +133,34 @@ def compare_structures(first: Model, second: Model) -> StructureComparison:
             )
     one, two = profiles(first.component), profiles(second.component)
     pairs = _pairs(first.title, second.title, one, two)
-    notes: list[str] = []
+    notes: list[SizeNote] = []
     swaps: tuple[Sizes, Sizes] = ({}, {})
     for left, right in pairs:
         _align(one.get(left), two.get(right), swaps, notes, (first, second))
+    notes += [
+        SizeNote(0, None, f"The formula of {model.title} excludes {words}; {name}=true includes them.")
+        for model in (first, second)
+        if isinstance(model.component, Architecture)
+        for name, words in model.component.uncounted.items()
+        if not getattr(model.component, name)
+    ]
     amounts: dict[str, dict[Place, Expr]] = {}
     totals: dict[str, Expr] = {}
     refused: dict[str, str] = {}
-    for name in QUANTITIES:
+    used: tuple[set[Symbol], set[Symbol]] = (set(), set())
+    for name in quantities:
         try:
             both = []
             for model in (first, second):
                 with naming(model.title):
-                    both.append(_formula(model, name))
+                    both.append(_formula(model, name, conventions))
         except RuleError as error:
             refused[name] = str(error)  # which names the operation
             continue
         places, total = _difference(both, (tuple(one), tuple(two)), pairs, swaps)
         amounts[name], totals[name] = places, total
+        for sizes, formula in zip(used, both, strict=True):
+            sizes.update(formula.expanded.free_symbols)
     silent = [silent_operations(model.component, tuple(each)) for model, each in ((first, one), (second, two))]
     found: list[PartDifference] = []
     for pair in pairs:
@@ -127,7 +181,7 @@ def compare_structures(first: Model, second: Model) -> StructureComparison:
         FrozenDict(totals),
         FrozenDict(refused),
         (FrozenDict(swaps[0]), FrozenDict(swaps[1])),
-        tuple(dict.fromkeys(notes)),
+        tuple(dict.fromkeys([note.text for note in notes if note.size is None or note.size in used[note.side]])),
     )
 
 
@@ -167,9 +221,11 @@ def _joined(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
             yield each
 
 
-def _formula(model: Model, name: str) -> Formula:
+def _formula(model: Model, name: str, conventions: Mapping[str, str]) -> Formula:
     """Return a formula in all sizes of a model, without relations between them except totals of layers."""
-    return find_quantity(name).formula(model.component, model.id, {}, {})
+    question = find_quantity(name)
+    own = {key: value for key, value in conventions.items() if key in question.choices}
+    return question.formula(model.component, model.id, own, {})
 
 
 def _pairs(
@@ -204,19 +260,20 @@ def _align(
     one: StackProfile | None,
     two: StackProfile | None,
     swaps: tuple[Sizes, Sizes],
-    notes: list[str],
+    notes: list[SizeNote],
     models: tuple[Model, Model],
 ) -> None:
     """Express sizes that only one of two stacks has in sizes of the other stack, and note it.
 
     A model with G key/value heads includes the one with G = A: this is a difference of sizes. The same holds for a
-    head dimension D and E/A, for the number of positions, and for the letters of depths.
+    head dimension D and E/A, for the number of positions, and for the letters of depths. A size that the model itself
+    expresses in this way, such as H = 4*E, is no difference, and has no note.
     """
     if one is None or two is None:
         return
     sides = ((one, two, swaps[0], models[0], models[1]), (two, one, swaps[1], models[1], models[0]))
-    for name, letters, words in _ALIGNED:
-        for mine, theirs, swap, model, other in sides:
+    for name, letters in _ALIGNED:
+        for side, (mine, theirs, swap, model, _) in enumerate(sides):
             size, value = getattr(mine, name), getattr(theirs, name)
             if size not in letters or value is None or size in value.free_symbols:
                 continue
@@ -224,11 +281,8 @@ def _align(
                 continue
             if value not in letters or size == S or size in _APART:
                 swap[size] = value
-                equal = f"{{{code(size)}}} = {{{code(value)}}}"
-                notes.append(
-                    f"{model.title} has {words.format(f'{{{code(size)}}}')}; in {other.title}, {equal}. This is a "
-                    f"difference of sizes, and the formulas use {equal}."
-                )
+                if model.relations.get(size) != value:
+                    notes.append(SizeNote.equal(side, size, value, model.title))
     if one.kv_heads is not None and two.kv_heads is not None:
         left, right = one.kv_heads.xreplace(swaps[0]), two.kv_heads.xreplace(swaps[1])
         for each, heads in ((one, left), (two, right)) if left != right else ():
@@ -236,38 +290,40 @@ def _align(
     for mine, theirs, _, model, _ in sides:
         own = [each for each in mine.aspects.get("positions", ()) if each.startswith(f"{ROTARY} on {{")]
         if own and ROTARY in theirs.aspects.get("positions", ()):
-            notes.append(f"In {model.title}, {{D_rope}} may equal the head dimension; then whole heads rotate.")
+            said = f"In {model.title}, {{D_rope}} may equal the head dimension; then whole heads rotate."
+            notes.append(SizeNote(0, None, said))
     _align_depths(sides, notes)
 
 
-def _align_depths(sides: Sequence[tuple[StackProfile, StackProfile, Sizes, Model, Model]], notes: list[str]) -> None:
+def _align_depths(
+    sides: Sequence[tuple[StackProfile, StackProfile, Sizes, Model, Model]], notes: list[SizeNote]
+) -> None:
     """Express the number of layers of one of two stacks as the number of the other, and note it."""
     one, two, *_ = sides[0]
     if one.depth == two.depth:
         return
-    for mine, theirs, swap, model, other in sides:
+    for side, (mine, theirs, swap, model, _) in enumerate(sides):
         size, value = mine.depth, theirs.depth
         alone = value == 1 or (isinstance(value, Add) and size != L) or (size == L and isinstance(value, Symbol))
         both = isinstance(value, Symbol) and L not in (size, value) and mine is two
         if isinstance(size, Symbol) and (alone or both):
             swap[size] = value
-            letter, number = code(size), code(value)
-            notes.append(f"{model.title} has {{{letter}}} layers; {other.title} has {{{number}}} in their place.")
+            notes.append(SizeNote.equal(side, size, value, model.title))
             return
 
 
 # The sizes of an encoder that differ from those of its decoder. In other models both have the same sizes.
 _APART = (E_enc, A_enc, G_enc, D_enc, H_enc)
-# Sizes that a stack can share with another: the field of its profile, its letters, and words for it.
+# Sizes that a stack can share with another: the field of its profile, and its letters.
 _ALIGNED = (
-    ("width", (E_vis,), "an image encoder of width {}"),
-    ("width", (E_enc,), "an encoder of width {}"),
-    ("heads", (A, A_vis, A_enc), "{} query heads"),
-    ("kv_heads", (G, G_enc), "{} key/value heads"),
-    ("head_width", (D, D_enc), "heads of dimension {}"),
-    ("hidden", (H, H_vis, H_enc), "an MLP of width {}"),
-    ("length", (S, S_enc), "sequences of {} tokens"),
-    ("rows", (P,), "{} learned positions"),
+    ("width", (E_vis,)),
+    ("width", (E_enc,)),
+    ("heads", (A, A_vis, A_enc)),
+    ("kv_heads", (G, G_enc)),
+    ("head_width", (D, D_enc)),
+    ("hidden", (H, H_vis, H_enc)),
+    ("length", (S, S_enc)),
+    ("rows", (P,)),
 )
 
 

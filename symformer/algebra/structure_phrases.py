@@ -67,17 +67,15 @@ _ROUTING = {
     SOFTMAX_OF_CHOSEN: "expert weights from a softmax over the chosen experts",
     SOFTMAX_UNDIVIDED: "expert weights from a softmax over all experts",
     SOFTMAX_MAYBE_DIVIDED: "expert weights from a softmax over all experts",
-    SOFTMAX_WITH_BIAS: "expert weights from a softmax over all experts, with a bias for the choice,",
-    SOFTMAX_IN_GROUPS: "expert weights from a softmax over all experts, with groups of experts for the choice,",
+    SOFTMAX_WITH_BIAS: "expert weights from a softmax over all experts (with a bias for the choice)",
+    SOFTMAX_IN_GROUPS: "expert weights from a softmax over all experts (with groups of experts for the choice)",
     SIGMOID_OF_CHOSEN: "expert weights from sigmoids",
-    SIGMOID_IN_GROUPS: "expert weights from sigmoids, with a bias and groups of experts for the choice,",
-    SIGMOID_IN_GROUPS_MAYBE_DIVIDED: (
-        "expert weights from sigmoids, with a bias and groups of experts for the choice,"
-    ),
-    SIGMOID_WITH_BIAS: "expert weights from sigmoids, with a bias for the choice,",
-    SIGMOID_WITH_EXPERT_BIAS: "expert weights from sigmoids, with a bias for the choice,",
-    BIAS_OR_TABLE: "expert weights from square roots of softplus, with a bias or a fixed table for the choice,",
-    SPARSE_MIXER: "expert weights from SparseMixer, which chooses one expert after the other,",
+    SIGMOID_IN_GROUPS: "expert weights from sigmoids (with a bias and groups of experts for the choice)",
+    SIGMOID_IN_GROUPS_MAYBE_DIVIDED: "expert weights from sigmoids (with a bias and groups of experts for the choice)",
+    SIGMOID_WITH_BIAS: "expert weights from sigmoids (with a bias for the choice)",
+    SIGMOID_WITH_EXPERT_BIAS: "expert weights from sigmoids (with a bias for the choice)",
+    BIAS_OR_TABLE: "expert weights from square roots of softplus (with a bias or a fixed table for the choice)",
+    SPARSE_MIXER: "expert weights from SparseMixer (which chooses one expert after the other)",
 }
 OWN_ROUTING = "a rule of its own for the choice and the weights of experts"
 _TANH, _SIGMOID = "GELU (tanh approximation)", "GELU (sigmoid approximation)"
@@ -249,7 +247,7 @@ def mixer_details(part: Component) -> list[str]:
 
 def _mixer_biases(part: SelectiveScan | ChunkedScan) -> list[str]:
     found = ["biases in the projections of the mixer"] if part.bias else []
-    return [*found, *([] if part.convolution_bias else ["a convolution of the mixer without a bias"])]
+    return [*found, *(["a bias of the mixer's convolution"] if part.convolution_bias else [])]
 
 
 def _attention_details(part: SelfAttention) -> list[str]:
@@ -381,7 +379,7 @@ def _activation(name: str, bias: bool) -> Phrases:
 
 def _experts(part: MoE) -> Phrases:
     experts, width, chosen = (f"{{{code(each)}}}" for each in (part.experts, part.hidden, part.per_token))
-    said = [f"{experts} experts of width {width}, of which a router chooses {chosen} for each token,"]
+    said = [f"{experts} gated experts of width {width}, of which a router chooses {chosen} for each token,"]
     if isinstance(part.shared, GatedMLP | MLP):
         said.append(f"a shared expert of width {{{code(part.shared.hidden)}}}")
     said += ["a gate of the shared expert"] if part.shared_gate else []
@@ -390,7 +388,7 @@ def _experts(part: MoE) -> Phrases:
     said += [f"{article(norm_words(norm, False))} of the {what}" for what, norm in norms.items() if norm is not None]
     said += ["a learned scale of the router's input"] if part.router_scale else []
     said += ["a learned scale of each expert's weight"] if part.expert_scale else []
-    weighting = ["a weighting of the experts' inputs instead of their outputs"] if part.weighted_inputs else []
+    weighting = ["a weighting of the experts' inputs (not of their outputs)"] if part.weighted_inputs else []
     return {
         "MLP": said,
         "routing": [_ROUTING.get(part.routing, OWN_ROUTING), *weighting],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sympy import Add, Expr
 
+from ..architectures.base_architecture import Architecture
 from ..components.base import Component
 from ..components.compressed_attention import CompressedAttention
 from ..components.convolutional_positions import ConvolutionalPositions
@@ -148,7 +150,13 @@ class LayerStack:
 
 
 def profiles(component: Component) -> dict[str, StackProfile]:
-    """Return the description of each stack of a model, by the name of the stack, which is "" if there is only one."""
+    """Return the description of each stack of a model, by the name of the stack, which is "" if there is only one.
+
+    It includes weights that a published total excludes.
+    """
+    if isinstance(component, Architecture):
+        counted: dict[str, Any] = dict.fromkeys(component.uncounted, True)
+        component = replace(component, **counted)
     return {name: _profile(component, name, stack) for name, stack in stacks_of(component.ledger.apart.root).items()}
 
 
@@ -315,7 +323,7 @@ def _after(found: StackProfile, item: Entry | Scope) -> None:
         case LayerNorm() | RMSNorm():
             found.add("final norm", f"{article(norm_words(part, False))} after the last layer")
         case LMHead():
-            found.add("head", "an LM head tied to the token embedding" if part.tied else "an LM head of its own")
+            found.add("head", "an LM head tied to the token embedding" if part.tied else "an untied LM head")
             found.add("head", *(["a bias of the LM head"] if part.bias else []))
             found.add("head", *(["a tanh soft cap on the logits"] if part.capped else []))
         case Dropout():
@@ -349,6 +357,14 @@ class _Layer:
     count: Expr
     aspects: dict[str, list[str]] = field(default_factory=dict)
 
+    def owner(self, aspect: str, phrase: str = "") -> str | None:
+        """Return the mixer or the MLP of which a phrase is a detail; None for a phrase about the layer itself.
+
+        A detail that all layers with its mixer have needs no number of layers of its own.
+        """
+        whole = self.aspects.get({"details": "mixer"}.get(aspect, aspect), [])
+        return whole[0] if aspect in ("details", "MLP") and whole and phrase != whole[0] else None
+
 
 def _layers(found: StackProfile, component: Component, kinds: Sequence[Scope]) -> None:
     """Describe the layers: a phrase that holds for some kinds only states the number of their layers."""
@@ -374,9 +390,11 @@ def _layers(found: StackProfile, component: Component, kinds: Sequence[Scope]) -
                 blocks = code(scope.distinct * kind.count)
                 found.add("sharing", f"{{{blocks}}} transformer blocks that {{{code(kind.count)}}} layers share")
     for aspect in PARTS:
-        having = [layer for layer in layers if aspect in layer.aspects]
-        for phrase in dict.fromkeys(phrase for layer in having for phrase in layer.aspects[aspect]):
-            some = [layer for layer in having if phrase in layer.aspects[aspect]]
+        every = [layer for layer in layers if aspect in layer.aspects]
+        for phrase in dict.fromkeys(phrase for layer in every for phrase in layer.aspects[aspect]):
+            some = [layer for layer in every if phrase in layer.aspects[aspect]]
+            owners = {layer.owner(aspect, phrase) for layer in some}
+            having = every if None in owners else [layer for layer in every if layer.owner(aspect) in owners]
             count = gathered(Add(*(layer.count for layer in some)), given_by(component.totals, component.totals))
             comma = "," if "," in phrase or len(phrase) > _LONG else ""
             some_layers = f"{phrase.rstrip(',')}{comma} in {{{code(count)}}} of the {{{code(total)}}} layers"

@@ -17,7 +17,9 @@ _MATH = re.compile(r"(√?)\{([^}]*)\}")
 _PROJECTIONS = "attention biases"  # the aspect whose phrases are the projections that have a bias
 _SOME = re.compile(r",? in \{[^}]*\} of the \{[^}]*\} layers$")
 _ALL = " in all layers"
+_WITHOUT = re.compile(r" without a (scale or a bias|scale|bias|gate)\b")
 ROTARY = "rotary positions"
+EXPERTS = " gated experts of width "
 
 _SHORT = {
     "a norm before each sublayer (pre-norm)": "pre-norm",
@@ -27,19 +29,43 @@ _SHORT = {
     "attention and the MLP in parallel, after one norm,": "attention and MLP in parallel after one norm",
     "attention and the MLP in parallel, after a norm each,": "attention and MLP in parallel after a norm each",
     "an LM head tied to the token embedding": "tied LM head",
-    "an LM head of its own": "untied LM head",
+    "an untied LM head": "untied LM head",
 }
+# A phrase, the words that the phrase of the other model has in addition, and the phrase that states their opposite.
+_CONTRASTS = (
+    ("GELU", " (", "exact GELU"),
+    ("a token embedding", " of width", "a token embedding of width {E}"),
+    ("learned position embeddings", " with {", "learned position embeddings without unused rows"),
+    ("learned position embeddings", ", interpolated", "learned position embeddings without interpolation"),
+    (
+        "learned biases of the scores for each distance",
+        ", with a table in each layer",
+        "learned biases of the scores for each distance, with one table for all layers,",
+    ),
+    (
+        "an RMS norm of queries and keys, over each head",
+        ", after the rotation",
+        "an RMS norm of queries and keys, over each head, before any rotation",
+    ),
+    ("biases in the cross-attention", " except for the keys", "biases in all projections of the cross-attention"),
+    ("layer norms", " without a", "layer norms with a scale and a bias"),
+    *(
+        (f"expert weights from {scores}", " (with", f"expert weights from {scores} (which also determine the choice)")
+        for scores in ("a softmax over all experts", "sigmoids")
+    ),
+)
 # Without a head, whether it would be tied is of no interest.
 _HEADS = {"tied LM head": "LM head", "untied LM head": "LM head"}
 
 
 @dataclass(frozen=True)
 class StructureChange:
-    """One aspect in which two models differ: the phrases that only one of them has."""
+    """One aspect in which two models differ: the phrases that only one of them has, and those that both have."""
 
     aspect: str
     own: tuple[str, ...]  # of the first model
     other: tuple[str, ...]
+    both: tuple[str, ...] = ()
 
     def sentence(self, name: str) -> Line:
         """Return a sentence on the parts that the first model has in addition, and on those that it lacks."""
@@ -48,8 +74,23 @@ class StructureChange:
             used = _and(own).rstrip(",")
             return line(f"{name} uses {used}{',' * (',' in used)} instead of {_and(other).rstrip(',')}.")
         said = [f"adds {_and(own).rstrip(',')}"] if own else []
-        said += [f"has {_and([f'no {bare(each)}' for each in other]).rstrip(',')}"] if other else []
+        said += [f"has {_and([f'no {self._lacking(each)}' for each in other]).rstrip(',')}"] if other else []
         return line(f"{name} {' and '.join(said)}.")
+
+    @property
+    def cells(self) -> tuple[list[str], list[str]]:
+        """The phrases of each model as in a table; "no ..." for a model that has only other phrases of the aspect."""
+        own, other = (
+            [bare(each).rstrip(",") for each in _with_projections(self.aspect, phrases)]
+            for phrases in (self.own, self.other)
+        )
+        lacking = [[f"no {self._lacking(each)}" for each in phrases] if self.both else [] for phrases in (other, own)]
+        return own or lacking[0], other or lacking[1]
+
+    def _lacking(self, phrase: str) -> str:
+        """Return a phrase of the other model after "no". A model without a norm has none with or without a bias."""
+        shown = _SHORT.get(phrase, phrase)
+        return _HEADS.get(shown, bare(phrase if self.both else _WITHOUT.sub("", phrase)))
 
     @property
     def short(self) -> str:
@@ -64,7 +105,7 @@ class StructureChange:
             gained, lost = ([bare(each).rstrip(",") for each in phrases] for phrases in (new, old))
         if gained and lost and self.aspect in CHOICES:
             return f"{_and(gained)} instead of {_and(lost)}"
-        return "; ".join([*gained, *(f"no {_HEADS.get(each, each)}" for each in lost)])
+        return "; ".join([*gained, *(f"no {self._lacking(each)}" for each in lost)])
 
 
 def changes_of(part: str, one: StackProfile | None, two: StackProfile | None) -> tuple[StructureChange, ...]:
@@ -76,11 +117,18 @@ def changes_of(part: str, one: StackProfile | None, two: StackProfile | None) ->
         own, other = (each.aspects.get(aspect, ()) if each else () for each in (one, two))
         if aspect in DETAILS and not (own and other):  # a detail of attention or experts, which one model lacks
             continue
+        if aspect == "details" and not (_has_state(one) and _has_state(two)):  # they come with the mixer
+            own, other = (tuple(each for each in phrases if "mixer" not in each) for phrases in (own, other))
         gained = tuple(_contrasted(each, other) for each in own if each not in other)
         lost = tuple(_contrasted(each, own) for each in other if each not in own)
         if gained or lost:
-            found.append(StructureChange(aspect, gained, lost))
+            found.append(StructureChange(aspect, gained, lost, tuple(each for each in own if each in other)))
     return tuple(found)
+
+
+def _has_state(stack: StackProfile | None) -> bool:
+    """Return whether a stack has a state-space mixer."""
+    return stack is not None and any("state-space mixer" in each for each in stack.aspects.get("mixer", ()))
 
 
 def _contrasted(phrase: str, others: Sequence[str]) -> str:
@@ -89,6 +137,13 @@ def _contrasted(phrase: str, others: Sequence[str]) -> str:
         return phrase + _ALL
     if phrase == ROTARY and any(each.startswith(f"{ROTARY} on ") for each in others):
         return f"{phrase} on whole heads"
+    if phrase == "a gated MLP" and any(EXPERTS in each for each in others):
+        return "one gated MLP"
+    layers = match[0] if (match := _SOME.search(phrase)) else ""
+    plain_phrase = phrase.removesuffix(layers)
+    for words, more, opposite in _CONTRASTS:
+        if plain_phrase == words and any(each.startswith(words + more) for each in others):
+            return opposite + layers
     return phrase
 
 

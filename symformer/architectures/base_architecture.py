@@ -194,6 +194,8 @@ class Architecture(Component):
     # Each variant is a set of options; the first is the default. All are verified and appear in the derivation.
     variants: ClassVar[Variants] = ({},)
     compared_with: ClassVar[str] = ""  # its nearest relative, if that is not the one that differs in the fewest parts
+    # Options that count weights which a published total excludes, with words for these weights.
+    uncounted: ClassVar[Mapping[str, str]] = {}
 
     fields = CollectedFields()
 

@@ -34,6 +34,7 @@ class PaLM(Decoder):
     )
     witness = WitnessSpec.ours("palm")
     variants = ({}, {"norm_scales": True})
+    uncounted = {"norm_scales": "the norm scales"}
 
     norm_scales: bool = option(BoolField("norm_scales", False))
 

@@ -25,8 +25,9 @@ class Certificate(Immutable):
 
     ``bound`` limits the probability that a formula that differs from the class passes by chance. Both are polynomials
     of total degree at most ``degree`` in the sampled sizes. Two different ones agree at a random point of {1..N}^k with
-    probability at most degree/N (Schwartz 1980, Zippel 1979), and the points are independent. Depths are not sampled:
-    the count is affine in each depth, so two values of each determine it.
+    probability at most degree/N (Schwartz 1980, Zippel 1979), and the points are independent. Points with two equal
+    sizes are drawn again, so degree/N is divided by a lower bound on the probability that all sizes differ. Depths are
+    not sampled: the count is affine in the depths together, so a few settings of them determine it.
 
     Parameters
     ----------
@@ -75,6 +76,11 @@ class Certificate(Immutable):
     # The digest of the first variant's formula if that has every row of this one, else "". The certificate of the first
     # variant then bounds the error of the rows. This class was compared at fewer points, with the bound above.
     depends_on: str = ""
+
+    @property
+    def distinct(self) -> float:
+        """A lower bound on the probability that all sizes of a point differ, computed from the stored bound."""
+        return min(1.0, self.degree / self.largest / float(self.bound ** (1 / self.points)))
 
     def to_json(self) -> dict[str, object]:
         """Return the certificate as it is stored.

@@ -104,12 +104,15 @@ def _chapter(found: Comparison) -> list[Block]:
     return [*result, *about, *counted, *letters, *drawn, *holds, *rest]
 
 
-def about_side(side: ComparedModel) -> Block:
-    """Return a paragraph on one side: the model, the source of its sizes and its check."""
+def about_side(side: ComparedModel, mark: str = "", checked: bool = True) -> Block:
+    """Return a paragraph on one side: the model, the source of its sizes and its check, unless ``checked`` is false.
+
+    It starts with the mark of the side: its number, unless another one is given.
+    """
     subject = subject_of(side.model)
     part = side.formula.root.key if side.formula.whole_account is not None else ""
     line: list[Piece] = [
-        f"({side.number}) ",
+        f"({mark or side.number}) ",
         *maybe(part, "one ", Code(part), " of "),
         *side.line(subject_line(subject, side.formula)),
         ": ",
@@ -121,7 +124,8 @@ def about_side(side: ComparedModel) -> Block:
         line += [" Sizes from ", *sentence(presets()[side.model.target]["source"]), "."]
     for each in config_lines(subject):
         line += [" ", *each]
-    line += [" ", *short_check(check_of(side.model, side.formula))]
+    if checked:
+        line += [" ", *short_check(check_of(side.model, side.formula))]
     return Paragraph(line)
 
 

@@ -45,7 +45,7 @@ from ..papers import paper
 from ..views.derivation_facts import AmountFacts, DefinitionFacts, DerivationFacts, QuantityFacts, derivation_facts
 from ..views.example_facts import LeadingFacts, PresetFacts, VariantFacts
 from ..views.figure_facts import FigureFacts
-from ..views.formula_facts import ConditionFacts, SubjectFacts, is_per_rank
+from ..views.formula_facts import CheckFacts, ConditionFacts, SubjectFacts, is_per_rank
 from .amount_table import Rows, amount_table
 from .condition_text import conditions
 from .figures.inset import illustration
@@ -61,7 +61,7 @@ from .references import with_references
 from .sentences import sentence
 from .short_form import short_form
 from .subject import column, config_lines, in_subtitle, in_title, is_changed, subject_line
-from .verification import check, short_check
+from .verification import WHOLE_ONLY, check, short_check
 
 
 def document(
@@ -141,7 +141,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     per_rank = any(is_per_rank(each.formula) for each in found.quantities)
     return Document(
         in_title(found.subject, together or joined(titles), rank=per_rank),
-        in_subtitle(found.conventions) + check_subtitle([each.check.is_exact for each in found.quantities], version),
+        in_subtitle(found.conventions) + check_subtitle([each.check for each in found.quantities], version),
         blocks,
         ["transformer", found.subject.title, *titles],
         attached_files(found.json, keys),
@@ -157,9 +157,12 @@ def attached_files(told: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> li
     return files
 
 
-def check_subtitle(held: Sequence[bool], version: str) -> str:
+def check_subtitle(checks: Sequence[CheckFacts], version: str) -> str:
     """Return the subtitle: how the steps are checked, and whether the results are checked against torch."""
-    if all(held):
+    held = [each.is_exact for each in checks]
+    if all(each.per_rank and each.certificate for each in checks):
+        compared = f"{WHOLE_ONLY[0].lower()}{WHOLE_ONLY[1:-1]}"
+    elif all(held):
         compared = "the result is checked against torch" if len(held) == 1 else "every result is checked against torch"
     elif any(held):
         compared = "each chapter ends with its check against torch"

@@ -21,7 +21,7 @@ from ..language.notation.text import code, exact_text, json_number
 from ..language.sizes import Numbers
 from ..language.symbols import NamedSizes, letter, print_order, symbol
 from ..language.target import AnyTarget
-from ..ledger.facts import ONE
+from ..ledger.facts import CARRYING, ONE
 from ..models.model import Model
 from ..models.provenance import size_meaning
 from ..output.base_plot import Plot
@@ -39,6 +39,16 @@ NO_VALUE, NO_SIZE = "—", "–"
 EVERY = "every"  # the sizes that several models have
 _MARKED = re.compile(r"[A-Za-z0-9.,=:/-]+")  # an id and options without signs that LaTeX would need escaped
 PLAIN = ("params",)  # quantities that need no definition in a table
+
+
+def model_letter(place: int) -> str:
+    """Return the letter of the model at a place, counted from 1.
+
+    >>> model_letter(1), model_letter(27)
+    ('a', 'aa')
+    """
+    before, last = divmod(place - 1, 26)
+    return (model_letter(before) if before else "") + "abcdefghijklmnopqrstuvwxyz"[last]
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,6 +69,8 @@ class ModelTable(Answer):
         Whether costs that have a number of tokens are divided by it.
     exact
         Whether values are printed exactly, instead of with a few significant digits.
+    lettered
+        Whether models of the same name have letters instead of numbers, because equations have numbers.
 
     """
 
@@ -68,6 +80,7 @@ class ModelTable(Answer):
     sizes: tuple[Symbol, ...] = ()
     per_token: bool = False
     exact: bool = False
+    lettered: bool = False
 
     @classmethod
     def of(
@@ -111,9 +124,10 @@ class ModelTable(Answer):
 
     @property
     def names(self) -> list[str]:
-        """The name of each model, with its position if another has the same name."""
+        """The name of each model, with its position or letter if another has the same name."""
         names = [model.name for model in self.models]
-        return [f"{name} ({place})" if names.count(name) > 1 else name for place, name in enumerate(names, 1)]
+        mark = model_letter if self.lettered else str
+        return [f"{name} ({mark(place)})" if names.count(name) > 1 else name for place, name in enumerate(names, 1)]
 
     @property
     def run(self) -> dict[Symbol, int]:
@@ -251,7 +265,17 @@ class ModelTable(Answer):
     def column_name(self, name: str) -> str:
         """Return the name of a quantity in the head of a column: without its unit, which each value has."""
         title = re.sub(r"^bytes of (the )?", "", find_quantity(name).measure.title)
+        if name == "kv-cache" and self._has_states(name):
+            title = "cache and state"
         return f"{title} per token" if self.divisor(name) != 1 else title
+
+    def _has_states(self, name: str) -> bool:
+        """Return whether the cache of a model has a recurrent state."""
+        formulas = (row[self.quantities.index(name)].formula for row in self.cells)
+        return any(
+            each is not None and any(entry.kind in CARRYING for _, entry in model.ledger)
+            for each, model in zip(formulas, self.models, strict=True)
+        )
 
     def _printed(self, cell: TableCell) -> str:
         if cell.value is None or cell.formula is None:

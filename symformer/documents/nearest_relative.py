@@ -4,31 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Table
+from sympy import Add, Expr
+
+from ..algebra.structure_words import line
+from ..formulas.factorization import factored
+from ..language.notation.display_tree import Minus, Sum, Tree
+from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Table, capital, listed
 from ..views.relative_facts import RelativeFacts
 
 ANCHOR = "relative"
-PARAMS = "params"
+OTHERS = {"params": "parameters", "flops": "FLOPs", "kv-cache": "the KV cache"}  # the quantities of a comparison
 
 
 def nearest(found: RelativeFacts) -> list[Block]:
-    """Return the differences in sentences, and the difference in parameters part by part."""
+    """Return the relative in a sentence, and the parts that differ in a table with the difference of the totals."""
     structure = found.structure
     first, second = structure.names
     named: list[Piece] = [second, " (", Code(found.name), ")"]
-    blocks: list[Block] = [Heading(1, ["Nearest relative"], ANCHOR)]
+    chosen = ", with which symformer compares it" if found.stated else CHOSEN.format(first)
+    blocks: list[Block] = [
+        Heading(1, ["Nearest relative"], ANCHOR),
+        Paragraph([f"The nearest relative of {first} is ", *named, f"{chosen}."]),
+    ]
     if structure.same:
-        return [*blocks, Paragraph([first, " has the structure of ", *named, f": {structure.same_line}."])]
-    blocks.append(Paragraph([first, " differs from ", *named, " by: ", *structure.short_line, "."]))
-    rows = [(each.part, each.amounts[PARAMS]) for each in structure.differences if each.amounts[PARAMS] != 0]
-    blocks += map(Paragraph, structure.paragraphs() if len(rows) > 1 else structure.paragraphs(terms=None))
-    if len(rows) > 1:
-        rows.append(("total", structure.totals[PARAMS]))
-        cells: list[Sequence[Line]] = [[[part], [Math.of(amount)]] for part, amount in rows]
-        caption: Line = [f"Parameters of {first} minus parameters of {second}, at equal sizes."]
-        blocks.append(Table([["Part"], ["Difference"]], cells, "lw", total=True, caption=caption))
+        same: list[Line] = [[f"{first} has the structure of {second}: {structure.same_line}."]]
+        return [*blocks, _notes(found, same)]
+    title = found.title
+    head: list[Line] = [["Part"], [first], [second], [capital(title)]]
+    rows: list[Sequence[Line]] = [
+        [[each.part], *each.cells, [Math(_gains_first(each.amounts[found.quantity]))]] for each in structure.differences
+    ]
+    total = len(rows) > 1
+    if total:
+        rows.append([["Total"], [], [], [Math(_gains_first(structure.totals[found.quantity]))]])
+    caption: Line = [
+        f"{first} and its nearest relative. The last column is the {title} of {first} minus those of {second}, "
+        "at equal sizes."
+    ]
+    blocks.append(Table(head, rows, "wwww", total=total, caption=caption))
+    blocks += [notes] if (notes := _notes(found)).line else []
+    others: list[Line] = [[f"in {words}"] for name, words in OTHERS.items() if name != found.quantity]
     own = structure.models[0]
-    options = [f" --option 1:{name}={value}" for name, value in own.component.changed_options.items()]
-    command = f"symformer compare {own.id} {found.name} --structure{''.join(options)}"
-    blocks.append(Paragraph(["For the differences in FLOPs and in the KV cache: ", Code(command), "."]))
-    return blocks
+    changed = [f" --option 1:{name}={value}" for name, value in own.component.changed_options.items()]
+    changed += [f" --option 2:{name}=true" for name in found.counted]
+    command = f"symformer compare {own.id} {found.name} --structure{''.join(changed)}"
+    return [*blocks, Paragraph(["For the differences ", *listed(*others), ": ", Code(command), "."])]
+
+
+# The meaning of "nearest relative", unless an architecture names its own.
+CHOSEN = ": of the older architectures in symformer's catalogue, the one that differs from {} in the fewest parts"
+
+
+def _notes(found: RelativeFacts, said: Sequence[Line] = ()) -> Paragraph:
+    """Return some sentences, and those on the sizes and the weights of the comparison."""
+    structure = found.structure
+    counted: list[Line] = [
+        [f"The parameters of {structure.names[1]} include {each}, which its published total excludes."]
+        for each in found.counted.values()
+        if found.quantity == "params"
+    ]
+    sentences = [*said, *map(line, structure.size_notes), *counted]
+    return Paragraph([piece for place, each in enumerate(sentences) for piece in (*[" "] * bool(place), *each)])
+
+
+def _gains_first(amount: Expr) -> Tree:
+    """Return a difference in factored form: what the model has in addition, minus what it lacks."""
+    terms = Add.make_args(amount)
+    lost = Add(*(-term for term in terms if term.as_coeff_Mul()[0] < 0))
+    if lost == 0:
+        return factored(amount)
+    gained = amount + lost
+    both = [*_terms(factored(gained)) * (gained != 0), *map(Minus, _terms(factored(lost)))]
+    return Sum(tuple(both)) if len(both) > 1 else both[0]
+
+
+def _terms(shown: Tree) -> tuple[Tree, ...]:
+    return shown.terms if isinstance(shown, Sum) else (shown,)

@@ -114,7 +114,7 @@ def slides(found: DerivationFacts, version: str) -> SlideDeck:
     titles = [each.formula.measure.title for each in found.quantities]
     return SlideDeck(
         title,
-        in_subtitle(found.conventions) + check_subtitle([each.check.is_exact for each in found.quantities], version),
+        in_subtitle(found.conventions) + check_subtitle([each.check for each in found.quantities], version),
         made,
         ["transformer", found.subject.title, *titles],
         attached_files(found.json, keys),

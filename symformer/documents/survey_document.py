@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from sympy import Symbol
+from sympy import Expr, Symbol
 
 from ..algebra.compare import compare
 from ..algebra.compared_model import ComparedModel
@@ -15,7 +15,7 @@ from ..algebra.token_costs import cost_per_token, divisor_of
 from ..formulas.formula import Formula
 from ..language.errors import UNSUPPORTED, SizeError, SymformerError, joined
 from ..language.notation.display_tree import Label
-from ..language.symbols import B, C, S
+from ..language.symbols import B, C, S, print_order
 from ..models.model import Model
 from ..output.blocks import (
     Block,
@@ -24,22 +24,27 @@ from ..output.blocks import (
     Equation,
     Heading,
     Line,
+    Math,
     Paragraph,
+    Piece,
     Ref,
     Table,
     capital,
     listed,
+    maybe,
 )
 from ..output.chain import Chain
 from ..papers import paper
 from ..quantities import quantity as find_quantity
+from ..views.formula_facts import CheckFacts, check_of, conditions_of
 from .comparison_document import about_side
 from .figures.inset import aligned_figures, comparison_figure
-from .model_table import ModelTable
+from .model_table import ModelTable, model_letter
 from .named_parts import SharedNames, definitions
 from .references import with_references
-from .survey_plots import curves
+from .survey_plots import curves, explanations
 from .survey_tables import structure_tables, symbol_table
+from .verification import short_checks
 
 USUAL = ("params", "active-params", "flops", "kv-cache")  # the quantities of a survey, unless others are given
 LENGTHS = tuple(2**power for power in range(11, 5, -1))  # from 2,048 to 64 tokens, tried if no length is given
@@ -128,7 +133,7 @@ def survey(
 
     """
     models = with_lengths(models, quantities, conventions)
-    found = _table(models, quantities, conventions)
+    found = replace(_table(models, quantities, conventions), lettered=True)
     if not _values(found):
         reasons = dict.fromkeys(cell.reason for row in found.cells for cell in row)
         raise SizeError(f"no quantity has a value for any of the models ({'; '.join(reasons)}); give sizes with --set")
@@ -147,7 +152,7 @@ def survey(
     titles = [found.column_name(name) for name in found.quantities]
     return Document(
         f"A survey of {joined(found.names)}",
-        f"Computed by symformer {version} from closed forms; every total is exact.",
+        f"Computed by symformer {version} from closed forms. Totals are computed exactly and rounded for display.",
         blocks,
         ["transformer", *dict.fromkeys(model.title for model in models), *titles],
         files,
@@ -155,13 +160,15 @@ def survey(
 
 
 def _about(found: ModelTable) -> list[Block]:
-    """Return a paragraph on each model: its architecture, the source of its sizes and its check against torch."""
+    """Return a paragraph on each model: its architecture and the source of its sizes; then the checks against torch."""
     said: list[Block] = []
-    for number, (model, row) in enumerate(zip(found.models, found.cells, strict=True), 1):
+    checks: list[tuple[str, CheckFacts]] = []
+    for number, (model, name, row) in enumerate(zip(found.models, found.names, found.cells, strict=True), 1):
         formula = next((cell.formula for cell in row if cell.formula is not None), None)
         if formula is not None:
-            said.append(about_side(ComparedModel(number, model, formula, {})))
-    return said
+            said.append(about_side(ComparedModel(number, model, formula, {}), model_letter(number), checked=False))
+            checks.append((name, check_of(model, formula)))
+    return [*said, *map(Paragraph, short_checks(checks))]
 
 
 def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Block]]:
@@ -174,6 +181,7 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
     blocks: list[Block] = []
     ids: set[str] = set()
     names = SharedNames()
+    several = False  # whether an equation is of several models
     for name, column in zip(found.quantities, zip(*found.cells, strict=True), strict=True):
         same: dict[str, list[Line]] = {}
         groups: dict[object, list[int]] = {}
@@ -193,7 +201,8 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
             assert formula is not None  # noqa: S101 (a group has formulas only)
             id_ = formula.id if formula.id not in ids else f"{formula.id}.{numbers[0] + 1}"
             ids.add(id_)
-            index = ", ".join(str(number + 1) for number in numbers)
+            index = ", ".join(model_letter(number + 1) for number in numbers)
+            several = several or len(numbers) > 1
             label = Label(formula.measure.letter, index, formula.expanded)
             chain = Chain((label,), (names.short(formula.display_expr),))
             chain.prove(formula.relations)
@@ -208,20 +217,36 @@ def _equations(found: ModelTable) -> tuple[dict[tuple[int, str], str], list[Bloc
         ]
         if lines or said:
             blocks += [Heading(2, [title]), *said, *lines]
-    return places, [Heading(1, ["Formulas"]), _indices(found), *definitions(names.parts), *blocks] if blocks else []
+    shown = [*_indices(found, several), *definitions(names.parts), *blocks]
+    return places, [Heading(1, ["Formulas"]), *shown] if blocks else []
 
 
-def _indices(found: ModelTable) -> Paragraph:
-    """Return the meaning of the indices of totals."""
-    numbers: list[Line] = [[f"({number}) ", Code(name)] for number, name in enumerate(found.names, 1)]
-    return Paragraph(
-        [
-            "The index of a total is the number of its model: ",
-            *listed(*numbers),
-            ". A letter is the same kind of size in every model, with its own value. An equation with several indices "
-            "holds for each of these models.",
-        ]
-    )
+def _indices(found: ModelTable, several: bool) -> list[Paragraph]:
+    """Return the meaning of the indices of totals, and the relations that the formulas of each model use."""
+    named: list[Line] = [[f"({model_letter(number)}) ", Code(name)] for number, name in enumerate(found.names, 1)]
+    meaning: list[Piece] = ["The index of a total is the letter of its model: ", *listed(*named), "."]
+    meaning += [" A size has the same letter in every model, with its own value."]
+    meaning += maybe(several, " An equation with several indices holds for each of these models.")
+    owners: dict[tuple[tuple[Symbol, Expr], ...], list[Line]] = {}
+    for name, model, row in zip(found.names, found.models, found.cells, strict=True):
+        related: dict[Symbol, Expr] = {}
+        for cell in row:
+            if cell.formula is not None:
+                sums = cell.formula.totals
+                related |= {
+                    size: value
+                    for size, value in conditions_of(model, cell.formula).relations.items()
+                    if size not in sums
+                }
+        if related:
+            owners.setdefault(tuple(sorted(related.items(), key=lambda each: print_order(each[0]))), []).append(
+                [Code(name)]
+            )
+    said: list[Paragraph] = []
+    for used, names in owners.items():
+        equal: list[Line] = [[Math.of(size), " = ", Math.of(value)] for size, value in used]
+        said.append(Paragraph(["The formulas of ", *listed(*names), " use ", *listed(*equal), "."]))
+    return [Paragraph(meaning), *said]
 
 
 def _equal(found: ModelTable, number: int, quantity: str, formula: Formula) -> bool:
@@ -252,7 +277,7 @@ def _against_length(found: ModelTable) -> list[Block]:
         return []
     tables = [table for each in drawn for table in each.tables()]
     figures = [figure for each in drawn for figure in each.figures()]
-    return [Heading(1, ["Costs against length"]), *tables, *figures]
+    return [Heading(1, ["Costs against length"]), *map(Paragraph, explanations(found)), *tables, *figures]
 
 
 def _differences(found: ModelTable) -> list[Block]:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sympy import Expr, Rational, Symbol
+from sympy import Expr, Rational, Symbol, ceiling
 
+from ..algebra.structure_profile import ENCODER, stack_names
 from ..algebra.table_cells import TableCell
 from ..formulas.formula import Formula
 from ..language.errors import SizeError
 from ..language.notation.significant import significant
-from ..language.sizes import Numbers, substitute
-from ..language.symbols import B, C, S
+from ..language.sizes import AtMost, Condition, Numbers, substitute
+from ..language.symbols import B, C, P, S
 from ..ledger.facts import ONE
 from ..models.model import Model
-from ..output.blocks import Code, FigureBlock, Line, Math, Table, capital, plain
+from ..output.blocks import Code, FigureBlock, Line, Math, Table, capital, listed, maybe, plain
 from ..output.style import MOST
 from .figures.line_plot import LinePlot, PlotLine, described
 from .model_table import NO_VALUE, ModelTable
 
-FIRST, LAST = 6, 20  # powers of two: from 64 tokens to a million
+POWERS = tuple(2**power for power in range(6, 21))  # from 64 tokens to a million
 STATED = (8, 12, 16, 20)  # those in the tables
+FLOPS = "flops"
 WHOLE = "kv-cache"  # stated for a whole sequence, because the models differ in how it grows
 _UNITS = {"bytes": "B"}
+CONTINUED = " Other models are continued beyond the context that they were trained for."
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Curves:
     length: Symbol  # S or C
     unit: str
     lines: Sequence[PlotLine]
+    by_positions: bool  # whether learned positions are the reason for each length without a value
 
     @property
     def meaning(self) -> str:
@@ -60,8 +64,12 @@ class Curves:
         more = " (continued)" if start else ""
         caption: Line = [f"{self.title} at four values of the {self.meaning} ", Math.of(self.length), f"{more}."]
         if any(plain(cell) == NO_VALUE for row in rows for cell in row):
-            caption = [*caption, " A dash marks a length that a model does not support."]
+            caption = [*caption, f" A dash marks a length {self._beyond('a model')}."]
+            caption = [*caption, *maybe(self.by_positions, CONTINUED)]
         return Table(head, rows, "r" * len(head), caption=caption)
+
+    def _beyond(self, whose: str) -> str:
+        return f"above the learned positions of {whose}" if self.by_positions else f"at which {whose} has no formula"
 
     def figures(self) -> list[FigureBlock]:
         """Return the plot on logarithmic axes; nothing for more lines than can be told apart."""
@@ -74,8 +82,9 @@ class Curves:
         ends = len({line.points[-1][0] for line in self.lines}) > 1
         caption: Line = [said, " ", Math.of(self.length), ", on logarithmic axes."]
         if ends:
-            caption = [*caption, " A line ends at the longest length that its model supports."]
-        return [FigureBlock(plot.drawing, caption, f"survey.{self.quantity}")]
+            caption = [*caption, f" A line ends before the lengths {self._beyond('its model')}."]
+            caption = [*caption, *maybe(self.by_positions, CONTINUED)]
+        return [FigureBlock(plot.drawing, caption, f"survey.{self.quantity}", floats=False)]
 
 
 def curves(found: ModelTable) -> list[Curves]:
@@ -93,7 +102,7 @@ def _curves(found: ModelTable, name: str, column: Sequence[TableCell]) -> Curves
         return None
     whole = name == WHOLE or found.divisor(name) == ONE
     lines: list[PlotLine] = []
-    changes, unit = False, ""
+    changes, unit, by_positions = False, "", True
     for title, model, cell in zip(found.names, found.models, column, strict=True):
         if cell.formula is None or cell.amount is None:
             continue
@@ -103,13 +112,15 @@ def _curves(found: ModelTable, name: str, column: Sequence[TableCell]) -> Curves
             lines.append(PlotLine([Code(title)], points))
             changes |= expr.has(length)
             unit = cell.formula.measure.unit
+            refused = [_refusal(cell.formula, model, length, each) for each in POWERS]
+            by_positions &= all(isinstance(each, AtMost) and each.high.has(P) for each in refused if each is not None)
     if not changes:
         return None
     title = found.column_name(name).removesuffix(" per token") if whole else found.column_name(name)
     title += (
         " of one sequence" if whole and any(cell.formula and B in cell.formula.dependencies for cell in column) else ""
     )
-    return Curves(name, capital(title), length, unit, lines)
+    return Curves(name, capital(title), length, unit, lines, by_positions)
 
 
 def _length(found: ModelTable, name: str, column: Sequence[TableCell]) -> Symbol | None:
@@ -122,14 +133,72 @@ def _length(found: ModelTable, name: str, column: Sequence[TableCell]) -> Symbol
 
 
 def _points(expr: Expr, formula: Formula, model: Model, length: Symbol) -> Iterator[tuple[int, int | Fraction]]:
-    """Yield the powers of two that the model supports as lengths, each with the exact value at it."""
-    for power in range(FIRST, LAST + 1):
-        numbers: Numbers = {**model.known, B: 1, length: 2**power}
-        try:
-            for condition in formula.constraints:
-                condition.check(numbers)
-        except SizeError:
-            continue
-        value = substitute(expr, numbers)
+    """Yield the lengths that the model supports, each with the exact value at it: powers of two, and its longest."""
+    supported = [each for each in POWERS if _refusal(formula, model, length, each) is None]
+    if supported and supported[-1] != POWERS[-1]:
+        supported = list(dict.fromkeys([*supported, _longest(formula, model, length, supported[-1])]))
+    for each in supported:
+        value = substitute(expr, {**model.known, B: 1, length: each})
         if isinstance(value, Rational) and value > 0:
-            yield 2**power, Fraction(int(value.p), int(value.q))
+            yield each, Fraction(int(value.p), int(value.q))
+
+
+def _refusal(formula: Formula, model: Model, length: Symbol, tokens: int) -> Condition | None:
+    """Return the condition of a formula that a length violates, or None."""
+    numbers: Numbers = {**model.known, B: 1, length: tokens}
+    for condition in formula.constraints:
+        try:
+            condition.check(numbers)
+        except SizeError:
+            return condition
+    return None
+
+
+def _longest(formula: Formula, model: Model, length: Symbol, supported: int) -> int:
+    """Return the longest supported length, if all shorter ones are supported too; at least a supported one."""
+    low, high = supported, 2 * supported
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _refusal(formula, model, length, middle) is None else (low, middle)
+    return low
+
+
+def explanations(found: ModelTable) -> list[Line]:
+    """Return a sentence for each reason why the forward FLOPs per token of a model fall as its sequence grows."""
+    if FLOPS not in found.quantities:
+        return []
+    encoders: list[Line] = []
+    scans: list[Line] = []
+    chunks: set[Expr] = set()
+    column = [row[found.quantities.index(FLOPS)] for row in found.cells]
+    for title, model, cell in zip(found.names, found.models, column, strict=True):
+        if cell.formula is None or cell.amount is None:
+            continue
+        values = [value for _, value in _points(cell.amount.xreplace({B: ONE}), cell.formula, model, S)]
+        if len(values) < 2 or values[1] >= values[0]:
+            continue
+        own = {entry.chunk for _, entry in model.ledger if entry.chunk is not None}
+        if ENCODER in stack_names(model.ledger.apart.root):
+            encoders.append([Code(title)])
+        elif any(each.has(S) and each.free_symbols & _sizes(own) for each in cell.amount.atoms(ceiling)):
+            scans.append([Code(title)])
+            chunks |= own
+    said: list[Line] = []
+    if encoders:
+        subject, verb = ("encoders", "run") if len(encoders) > 1 else ("encoder", "runs")
+        first = [
+            f"The {subject} of ",
+            *listed(*encoders),
+            f" {verb} once, however many tokens the decoder has, so its ",
+        ]
+        said.append([*first, "share of the cost per token falls as ", Math.of(S), " grows."])
+    if scans:
+        subject, verb = ("scans", "pad") if len(scans) > 1 else ("scan", "pads")
+        sizes: list[Line] = [[Math.of(each)] for each in sorted(chunks, key=str)]
+        first = [f"The {subject} of ", *listed(*scans), f" {verb} a sequence to whole chunks of ", *listed(*sizes)]
+        said.append([*first, " tokens, so a sequence shorter than a chunk costs more per token."])
+    return said
+
+
+def _sizes(expressions: Iterable[Expr]) -> set[Symbol]:
+    return {size for each in expressions for size in each.free_symbols}

@@ -14,7 +14,7 @@ from ..language.notation.display_tree import sizes_of
 from ..language.symbols import print_order
 from ..models.model import Model
 from ..models.provenance import size_meaning
-from ..output.blocks import Block, Code, Line, Math, Piece, Table, formulas_in
+from ..output.blocks import Block, Code, Line, Math, Piece, Table, formulas_in, plain
 from .model_table import NO_VALUE
 
 # The rows of the table of structures, each with the aspects of a profile that it states.
@@ -46,6 +46,7 @@ def structure_tables(models: Sequence[Model], names: Sequence[str]) -> list[Tabl
     for start in range(0, len(models), size):
         some = found[start : start + size]
         rows: list[Sequence[Line]] = [[[title], *(_cell(title, stacks) for stacks in some)] for title in titles]
+        rows = [row for row in rows if any(plain(cell) != NO_VALUE for cell in row[1:])]
         head: list[Line] = [["Part"], *([Code(name)] for name in names[start : start + size])]
         more = " (continued)" if start else ""
         caption: Line = [f"Structure of the models{more}."]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import prod
 
 from sympy import Integer
 
 from ..certificates import Certificate
+from ..language.notation.display_tree import Cross, Number, Power, Times, Word
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.symbols import LETTERS, SYMBOLS
 from ..models.provenance import TraceEvidence, fixed_note, libraries
@@ -57,10 +59,12 @@ def _reading(reading: TraceEvidence, unit: str, filed: bool) -> list[Block]:
     return [*blocks, Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION)]
 
 
+WHOLE_ONLY = "The formula of the whole model is checked against torch; its division over ranks is not."
 MODULE = "Every row is a parameter of the module {title} itself, as {torch} stores it."
 ALL_WEIGHTS = "The certificate is for the formula of all weights, row by row; this formula omits some of the rows."
 CAPTION: Line = ["Details of the check."]
 SHAPES = "by name and shape, and the total"
+NAMED_ONCE = "by name and shape, each name counted once for all layers, and the total"
 AXES = (
     "The matrix of a linear layer is written as output × input. Shapes are compared up to the order of their axes, "
     "since a class may store the transpose."
@@ -84,9 +88,7 @@ def check(found: CheckFacts) -> list[Block]:
             Paragraph(["Row by row, this formula equals the number of parameters; the certificate is for that number."])
         )
     elif found.per_rank:
-        blocks.append(
-            Paragraph(["The certificate is for the formula of the whole model; this is one rank's share of it."])
-        )
+        blocks.append(Paragraph([WHOLE_ONLY]))
     elif "without" in formula.conventions:
         blocks.append(Paragraph([ALL_WEIGHTS]))
     own = {name: value for name, value in formula.conventions.items() if name in certificate.conventions}
@@ -105,7 +107,7 @@ def check(found: CheckFacts) -> list[Block]:
 
 def short_check(found: CheckFacts) -> Line:
     """Return the check of a formula against torch, in one sentence."""
-    formula, certificate, reading = found.formula, found.certificate, found.evidence
+    certificate, reading = found.certificate, found.evidence
     if reading is not None:
         versions = libraries(reading.versions)
         return [
@@ -117,23 +119,113 @@ def short_check(found: CheckFacts) -> Line:
     if certificate is None:
         return [found.explanation or "No stored certificate covers this formula."]
     versions = libraries(certificate.versions)
-    theirs = () if found.of_params else certificate.conventions.items()
-    other = ", ".join(f"{name}={value}" for name, value in theirs if formula.conventions.get(name) != value)
+    other = _other_conventions(found, certificate)
     line: list[Piece] = ["Certified ", *maybe(other, "under ", Code(other), " "), "against "]
     line += [
         Code(certificate.witness),
-        f" ({versions}) at {certificate.points} random points: {certificate.compared}. "
+        f" ({versions}) at {certificate.points} random points: {_compared(certificate)}. "
         "A wrong formula would have passed with probability at most ",
     ]
-    same = not found.of_params and not found.per_rank and "without" not in formula.conventions
-    share = "" if same else " The certificate covers the formula of the whole, from which this one follows."
-    return [*line, Code(f"{certificate.bound:.1e}"), f".{share}"]
+    share = (
+        ""
+        if _is_of_formula(found)
+        else " The certificate covers the formula of the whole, from which this one follows."
+    )
+    return [*line, _bound(certificate), f".{share}"]
+
+
+def _other_conventions(found: CheckFacts, certificate: Certificate) -> str:
+    """Return the conventions of a certificate that differ from those of the formula."""
+    theirs = () if found.of_params else certificate.conventions.items()
+    return ", ".join(f"{name}={value}" for name, value in theirs if found.formula.conventions.get(name) != value)
+
+
+def _is_of_formula(found: CheckFacts) -> bool:
+    """Return whether a certificate is for the formula itself, and not for one from which the formula follows."""
+    return not found.of_params and not found.per_rank and "without" not in found.formula.conventions
+
+
+def short_checks(found: Sequence[tuple[str, CheckFacts]]) -> list[Line]:
+    """Return the checks of several models, by name: one sentence for those with the same kind of certificate."""
+    groups: dict[tuple[str, ...], list[tuple[str, CheckFacts]]] = {}
+    for name, each in found:
+        certificate = each.certificate
+        key: tuple[str, ...] = (name,)
+        if certificate is not None and not each.from_torch and _is_of_formula(each):
+            other, compared = _other_conventions(each, certificate), re.sub(r"^\d+", "all", _compared(certificate))
+            key = (each.formula.measure.title, libraries(certificate.versions), other, compared)
+        groups.setdefault(key, []).append((name, each))
+    said: list[Line] = []
+    for key, models in groups.items():
+        names: list[Line] = [[Code(name)] for name, _ in models]
+        certificates = [each.certificate for _, each in models if each.certificate is not None]
+        if len(models) == 1 or len(certificates) < len(models):
+            said += [[Code(name), ": ", *short_check(each)] for name, each in models]
+            continue
+        title, versions, other, compared = key
+        classes: list[Line] = [[Code(each)] for each in dict.fromkeys(each.witness for each in certificates)]
+        largest = max(certificates, key=lambda each: each.bound)
+        said.append(
+            [
+                f"The formulas for the {title} of ",
+                *listed(*names),
+                " are certified ",
+                *maybe(other, "under ", Code(other), " "),
+                "against ",
+                *listed(*classes),
+                f" ({versions}) at random points: {compared}. A wrong formula would have passed with probability at "
+                "most ",
+                _bound(largest),
+                ".",
+            ]
+        )
+    return said
 
 
 RESTS = (
     " Every row also occurs in the first variant, whose own certificate has more points; the class of this variant "
     "was checked at fewer."
 )
+
+
+# The first paragraph of a certificate. At a point, every size has a value; a setting is the part that is not random.
+POINTS = "It was compared at {}, which are random choices of all sizes."
+SETTINGS = (
+    "It was compared at several settings of the sizes that are not drawn at random, such as numbers of layers, and at "
+    "each setting at {}, which are random choices of all other sizes."
+)
+EQUAL_SIZES = "Points with two equal sizes are drawn again; all sizes of a point differ with probability at least "
+PRESETS = "compared at full size, each with the formula of its own options: "
+
+
+def _counted(points: int) -> str:
+    return "one point" if points == 1 else f"{points} points"
+
+
+def _compared(certificate: Certificate) -> str:
+    """Return what was compared, with the meaning of the number of weights."""
+    return certificate.compared.replace(SHAPES, NAMED_ONCE)
+
+
+def _scientific(probability: float) -> Math:
+    """Return a small number with two digits, as in 2.9 × 10⁻¹⁵."""
+    digits, _, exponent = f"{probability:.1e}".partition("e")
+    return Math(Cross((Word(digits), Power(Number(10), int(exponent)))))
+
+
+def _distinct(certificate: Certificate) -> str:
+    """Return the probability of distinct sizes with as many digits as the bound needs to be computed from it."""
+    share, points = certificate.degree / certificate.largest, certificate.points
+    texts = [f"{certificate.distinct:.{places}f}" for places in range(3, 9)]
+    shown = f"{certificate.bound:.1e}"
+    found = next((each for each in texts if f"{(share / float(each)) ** points:.1e}" == shown), texts[-1])
+    return "1" if float(found) == 1 else found
+
+
+def _bound(certificate: Certificate) -> Math:
+    """Return the bound, computed from the printed numbers: the stored one is rounded to three digits."""
+    share = certificate.degree / certificate.largest / float(_distinct(certificate))
+    return _scientific(float(share**certificate.points))
 
 
 def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
@@ -152,39 +244,46 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
     facts: list[tuple[str, Line]] = [
         ("Class", [Code(certificate.witness), author]),
         ("Versions", [libraries(certificate.versions)]),
-        ("Compared", [certificate.compared]),
+        ("Compared", [_compared(certificate)]),
         ("Points", sentence(f"{certificate.points} random points{_places_of(certificate)}")),
         (
             "Sizes",
             ["products of integers drawn from 1 to ", largest, ", all sizes distinct"],
         ),
         ("Degree", [degree]),
-        ("Bound", [Code(f"{certificate.bound:.1e}")]),
+        ("Bound", [_bound(certificate)]),
         ("Seed", [Code(str(certificate.seed))]),
         ("Digest", [Code(certificate.digest)]),
     ]
     if certificate.presets:
         named, more = list(certificate.presets)[:LISTED], len(certificate.presets) - LISTED
-        facts.insert(
-            4, ("Presets", ["compared at full size: ", ", ".join(named), *maybe(more > 0, f", and {more} more")])
-        )
+        facts.insert(4, ("Presets", [PRESETS, ", ".join(named), *maybe(more > 0, f", and {more} more")]))
     if certificate.depends_on:
         facts.append(("Based on", ["the first variant, whose formula has the digest ", Code(certificate.depends_on)]))
+    several = len(certificate.depths) > 1
+    distinct = _distinct(certificate)
+    once = (largest.shown, Word(distinct)) if distinct != "1" else (largest.shown,)
+    share = Quotient(degree.shown, Times(once) if len(once) > 1 else largest.shown)
     return [
         Paragraph(
             [
-                f"{what} was compared with the torch model on the meta device: {certificate.compared}. "
-                "If the integers that determine the sizes are drawn from 1 to ",
+                f"{what} was compared with the torch model on the meta device: {_compared(certificate)}. ",
+                (SETTINGS if several else POINTS).format(_counted(certificate.points)),
+                " If the integers that determine the sizes are drawn from 1 to ",
                 largest,
                 ", two distinct polynomials of degree ",
                 degree,
-                " agree with probability at most ",
+                " agree at a point with probability at most ",
                 Math(Quotient(degree.shown, largest.shown)),
                 *sentence(" (Schwartz 1980 [schwartz1980], Zippel 1979 [zippel1979])"),
-                f". With {certificate.points} points{' at each setting' * (len(certificate.depths) > 1)}, a formula "
-                "that differs from the class would have passed with probability at most ",
-                Code(f"{certificate.bound:.1e}"),
-                ". The bound takes into account that points with two equal sizes are drawn again.",
+                ". ",
+                *maybe(len(once) > 1, EQUAL_SIZES, Math(Word(distinct)), ". "),
+                f"A formula that differs from the class{' at a setting' * several} would have passed with probability "
+                "at most ",
+                Math(Power(share, certificate.points) if certificate.points > 1 else share),
+                " = ",
+                _bound(certificate),
+                ".",
                 *_settled(certificate),
                 *maybe(certificate.depends_on, RESTS),
             ]
@@ -214,24 +313,60 @@ def _places_of(certificate: Certificate) -> str:
     places, values = certificate.depths, _values(certificate)
     if places == ("",):
         return ""
-    if len(places) > _MANY and len(places) == prod(len(several) for several in values.values()):
-        each = "; ".join(f"{name} from {', '.join(several)}" for name, several in values.items())
+    depths = [name for name in values if name in _DEPTHS]
+    settings = _settings(certificate, depths)
+    others = {name: several for name, several in values.items() if name not in _DEPTHS}
+    if len(places) > _MANY and len(places) == len(settings) * prod(map(len, others.values())):
+        joint = [f"{_row(depths)} from {', '.join(map(_row, settings))}"]
+        each = "; ".join(
+            [*joint * bool(depths), *(f"{name} from {', '.join(several)}" for name, several in others.items())]
+        )
         rest = {", ".join(part for part in place.split(", ") if not re.fullmatch(r"\w+=\d+", part)) for place in places}
         if len(rest) == 1:
             return f" for each choice of {each}" + (f", such that {said}" if (said := rest.pop()) else "")
     return f" at each of {'the depths ' if values.keys() <= _DEPTHS else ''}{'; '.join(places)}"
 
 
+_DEGREES = {2: "affine", 3: "at most quadratic", 4: "at most cubic", 5: "of degree at most 4"}
+_COUNTS = {2: "two", 3: "three", 4: "four", 5: "five"}
+
+
 def _settled(certificate: Certificate) -> Line:
-    """Return a sentence on why these few values suffice for each depth and other size that is not random."""
+    """Return sentences on why a few values suffice for each depth and each other size that is not random."""
     tried = {name: len(several) for name, several in _values(certificate).items()}
-    if not tried:
-        return ()
-    lines = [Math.of(SYMBOLS[name]) for name, several in tried.items() if several == 2 and name not in _DEPTHS]
-    squares = [Math.of(SYMBOLS[name]) for name, several in tried.items() if several == 3]
-    return (
-        " The count is affine in each depth",
-        *maybe(lines, " and in ", *listed(*([each] for each in lines))),
-        *maybe(squares, " and at most quadratic in ", *listed(*([each] for each in squares))),
-        f", so two {'(or three) ' if squares else ''}values of each determine it.",
-    )
+    depths = [name for name, count in tried.items() if name in _DEPTHS and count > 1]
+    said: list[Piece] = []
+    if len(depths) == 1:
+        letter = Math.of(SYMBOLS[depths[0]])
+        said += [" The count is affine in ", letter, ", so two values of it determine the count."]
+    elif depths:
+        enough = "one setting and one change of each depth determine it" if _one_by_one(certificate, depths) else ENOUGH
+        said += [f" The count is a sum over layers, so it is affine in the depths together; {enough}."]
+    for count, degree in _DEGREES.items():
+        sizes = [[Math.of(SYMBOLS[name])] for name, own in tried.items() if own == count and name not in _DEPTHS]
+        each = "each" if len(sizes) > 1 else "it"
+        said += maybe(
+            sizes, f" The count is {degree} in ", *listed(*sizes), f", so {_COUNTS[count]} values of {each} suffice."
+        )
+    return said
+
+
+def _row(values: Sequence[str]) -> str:
+    """Return a value, or several in brackets."""
+    return values[0] if len(values) == 1 else f"({', '.join(values)})"
+
+
+def _settings(certificate: Certificate, depths: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the different values of the depths at which a certificate draws its points."""
+    found = [dict(re.findall(r"(\w+)=(\d+)", place)) for place in certificate.depths]
+    return list(dict.fromkeys(tuple(each[name] for name in depths if name in each) for each in found))
+
+
+ENOUGH = "these settings determine it"
+
+
+def _one_by_one(certificate: Certificate, depths: Sequence[str]) -> bool:
+    """Return whether the settings are a first one and, for each depth, one that differs in this depth only."""
+    first, *others = _settings(certificate, depths)
+    changed = [[name for name, one, two in zip(depths, first, each, strict=True) if one != two] for each in others]
+    return sorted(changed) == sorted([name] for name in depths)

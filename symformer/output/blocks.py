@@ -202,6 +202,7 @@ class FigureBlock:
     number: int = 0
     # Draws it again with less and less detail. On a page, the first drawing that fits the rest of it is printed.
     overviews: Callable[..., Sequence[Drawing]] | None = None
+    floats: bool = True  # whether a page may have it at its foot instead of between the text before and after it
     kind: Literal["picture"] = "picture"
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 
 from sympy import Expr, Integer, Symbol, expand
 
+from ..algebra.structure import QUANTITIES as COMPARED
 from ..architectures.base_architecture import Architecture
 from ..catalogue.measured_model import MeasuredModel
 from ..formulas import ranks
@@ -201,9 +202,12 @@ def derivation_facts(
 
 
 def _relative(model: Model, formulas: Sequence[Formula]) -> RelativeFacts | None:
-    """Return the nearest relative, if a formula counts the whole model on one rank and is not a ratio."""
-    whole = any(each.additive and not is_per_rank(each) for each in formulas)
-    return relative_facts(model) if whole else None
+    """Return the nearest relative, with the difference of the first quantity that a comparison of structures has.
+
+    Return None if there is none of these quantities that counts the whole model on one rank.
+    """
+    whole = [each for each in formulas if each.measure.name in COMPARED and not is_per_rank(each)]
+    return relative_facts(model, whole[0].measure.name, whole[0].conventions) if whole else None
 
 
 def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) -> QuantityFacts:

@@ -84,8 +84,7 @@ def relative_sentence(model: Model) -> str:
 
 def file_text() -> str:
     """Return the text of the file: one line for each built-in architecture and component."""
-    from ..algebra.relatives import nearest_relative  # which describes every architecture
-    from ..algebra.structure_difference import compare_structures
+    from ..algebra.relatives import compared_to_relative, nearest_relative  # which describes every architecture
 
     rows = []
     for name in (*architectures.names(), *(f"{COMPONENT}{name}" for name in components.names())):
@@ -93,8 +92,8 @@ def file_text() -> str:
         facts = {"title": found.title, "params": code(found.params), "brief": _shortened(found.params)}
         if not name.startswith(COMPONENT):
             facts["relative"] = relative = nearest_relative(name)
-            both = [architectures.architecture(each) for each in (name, relative) if each]
-            facts["differs"] = compare_structures(*both).short if relative else ""
+            own = architectures.architecture(name)
+            facts["differs"] = compared_to_relative(own, relative).short if relative else ""
         rows.append(f"{json.dumps(name)}: {json.dumps(facts, ensure_ascii=False)}")
     return "{\n" + ",\n".join(rows) + "\n}\n"
 

@@ -38,7 +38,7 @@ class PlotLine:
 
 @dataclass(frozen=True)
 class LinePlot:
-    """A plot of lines over lengths that are powers of two."""
+    """A plot of lines over lengths; those with a label on the axis are powers of two."""
 
     lines: Sequence[PlotLine]
     xlabel: Line
@@ -82,7 +82,7 @@ class LinePlot:
             ink = BLACK if power == low else RULE
             shapes.append(Path(((LEFT, height), (right, height)), ink, 0.5))
             shapes.append(_words(LEFT - 4, height + 2.4, [_tick(power, self.unit)], ruler, "right"))
-        for power in range(round(first), round(last) + 1, 2):
+        for power in range(round(first), floor(last + 1e-9) + 1, 2):
             x = at(2.0**power, 10.0**low)[0]
             shapes.append(Path(((x, bottom), (x, bottom + 3)), BLACK, 0.5))
             shapes.append(_words(x, bottom + 11, [f"{2**power:,}"], ruler, "center"))

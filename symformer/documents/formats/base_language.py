@@ -214,6 +214,10 @@ LONG_PART = 40  # characters of a part that fits a table cell
 SYLLABLE = 5  # characters per piece of a longer part
 
 
+# An option within code, such as "--structure", which no line may break: a copied command would not run.
+OPTION = re.compile(r"(?<!\S)(--[A-Za-z]\S{0,40})(?!\S)")
+
+
 def break_name(text: str) -> list[str]:
     """Split a name where lines may break: a word too long for a line at its dots, and a part that is still too long
     anywhere.

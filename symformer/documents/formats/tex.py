@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ...language.notation.display_tree import Tree
 from ...language.notation.latex import latex
 from ...output.blocks import Computation, FigureBlock
-from .base_language import Language, break_name, with_break_points
+from .base_language import OPTION, Language, break_name, with_break_points
 from .missing_glyphs import label, plain_id, replace_missing_letters, with_macro
 from .page_layout import Page
 
@@ -47,13 +47,20 @@ class Latex(Language):
         return _BLANK.sub(lambda found: rf"\underline{{\hspace{{{len(found[0]) // 4}em}}}}", spelt)
 
     def code(self, text: str) -> str:
-        spelt = r"\allowbreak{}".join(
-            self._spelt(piece, {**self._SPECIAL, **self._STRAIGHT}) for piece in break_name(text)
-        )
+        words = OPTION.split(text)
+        spelt = "".join(self._mbox(each) if place % 2 else self._breakable(each) for place, each in enumerate(words))
         spelt = re.sub(r"\.(?=[A-Za-z_])", lambda _: r".\allowbreak{}", spelt)
         if "*" in text:  # the path of a row in a table with a narrow column
             spelt = spelt.replace(r"\_", r"\_\allowbreak{}")
         return rf"\texttt{{{spelt}}}"
+
+    def _breakable(self, text: str) -> str:
+        """Return code with the places at which a line may end."""
+        pieces = break_name(text) if text else []
+        return r"\allowbreak{}".join(self._spelt(piece, {**self._SPECIAL, **self._STRAIGHT}) for piece in pieces)
+
+    def _mbox(self, text: str) -> str:
+        return rf"\mbox{{{self._spelt(text, {**self._SPECIAL, **self._STRAIGHT})}}}"
 
     @staticmethod
     def _spelt(text: str, signs: Mapping[str, str]) -> str:
@@ -113,7 +120,9 @@ class Latex(Language):
 
     def columns(self, align: str) -> str:
         share = 0.7 if len(align) == 2 else 0.4 if len(align) < 5 else 0.3
-        if align.count("w") > 1 and len(align) < 5:
+        if align == "wwww":
+            share = 0.21
+        elif align.count("w") > 1 and len(align) < 5:
             share = {2: 0.46, 3: 0.32, 4: 0.35}[len(align)]
 
         def spelt(place: int, kind: str) -> str:

@@ -11,7 +11,7 @@ from ...language.notation.display_tree import Tree
 from ...language.notation.text import text
 from ...language.notation.typst import typst
 from ...output.blocks import FigureBlock
-from .base_language import Language, break_name, environment, printable, with_break_points
+from .base_language import OPTION, Language, break_name, environment, printable, with_break_points
 from .missing_glyphs import plain_id, replace_in_typst
 from .units import number, points
 
@@ -34,10 +34,12 @@ class Typst(Language):
         return f"#{_string(with_break_points(signs, _ZERO_WIDTH_SPACE))};"
 
     def code(self, text: str) -> str:
-        spelt = _ZERO_WIDTH_SPACE.join(break_name(text))
-        if "*" in text:  # the path of modules, also in a narrow column of a table
-            spelt = re.sub(r"(?<=[._])(?=[A-Za-z_*])", _ZERO_WIDTH_SPACE, spelt)
-        return f"#raw({_string(spelt)});"
+        words = (
+            f"#box(raw({_string(each)}));" if place % 2 else f"#raw({_string(_with_path_breaks(each))});"
+            for place, each in enumerate(OPTION.split(text))
+            if each
+        )
+        return "".join(words)
 
     def strong(self, spelt: str) -> str:
         return f"#strong[{spelt}]"
@@ -56,7 +58,8 @@ class Typst(Language):
         scale = round(100 * self.page.enlarged(drawing.width, drawing.height))
         scaled = f"scale({scale}%, reflow: true, {self._body(drawing)})"
         caption = f", caption: [{self.line(block.caption)}]" if block.caption else ""
-        return f"#figure(kind: image, placement: bottom, gap: 1em, alt: {_string(drawing.alt)}, {scaled}{caption})"
+        placement = "bottom" if block.floats else "none"
+        return f"#figure(kind: image, placement: {placement}, gap: 1em, alt: {_string(drawing.alt)}, {scaled}{caption})"
 
     def _body(self, drawing: Drawing) -> str:
         """Return the code of a drawing."""
@@ -129,6 +132,13 @@ _FILLING = """#block(width: 100%, height: 1fr, layout(size => {{
 }}))"""
 
 _ZERO_WIDTH_SPACE = "\u200b"
+
+
+def _with_path_breaks(text: str) -> str:
+    spelt = _ZERO_WIDTH_SPACE.join(break_name(text))
+    if "*" in text:  # the path of modules, also in a narrow column of a table
+        spelt = re.sub(r"(?<=[._])(?=[A-Za-z_*])", _ZERO_WIDTH_SPACE, spelt)
+    return spelt
 
 
 def _string(text: str) -> str:

@@ -84,6 +84,8 @@ class Emitter(ABC):
                 return self.times([self._within(factor, _PRODUCT) for factor in factors])
             case Cross(factors):
                 return self.cross([self._within(factor, _PRODUCT) for factor in factors])
+            case Power(FractionNode() as base, exponent) if self.fraction_binds == _ATOM:
+                return self.power(self.brackets(self.emit(base)), exponent)  # else only its numerator has the power
             case Power(base, exponent):
                 return self.power(self._within(base, _ATOM), exponent)
             case FractionNode(numerator, denominator):

@@ -49,7 +49,9 @@ class MathMLEmitter(Emitter):
         return _row(_sign("\N{MULTIPLICATION SIGN}").join(factors))
 
     def power(self, base: str, exponent: int) -> str:
-        return f"<msup>{base}<mn>{exponent}</mn></msup>"
+        sign = "<mo>−</mo>" * (exponent < 0)
+        power = f"<mrow>{sign}<mn>{-exponent}</mn></mrow>" if sign else f"<mn>{exponent}</mn>"
+        return f"<msup>{base}{power}</msup>"
 
     def fraction(self, numerator: str, denominator: str) -> str:
         return f"<mfrac>{numerator}{denominator}</mfrac>"

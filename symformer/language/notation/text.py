@@ -11,7 +11,7 @@ from sympy import Expr, Symbol
 from .display_tree import Applied, Call, Indexed, Label, Listed, Power, Size, TensorName, Transposed, Tree, tree
 from .emitter import PRODUCT, Emitter
 
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class CodeEmitter(Emitter):

@@ -37,7 +37,7 @@ class TypstEmitter(Emitter):
         return " times ".join(factors)
 
     def power(self, base: str, exponent: int) -> str:
-        return f"{base}^{exponent}" if exponent < 10 else f"{base}^({exponent})"
+        return f"{base}^{exponent}" if 0 <= exponent < 10 else f"{base}^({exponent})"
 
     def fraction(self, numerator: str, denominator: str) -> str:
         return f"frac({numerator}, {denominator})"
