@@ -1,4 +1,4 @@
-"""``symformer new architecture``: its skeletons, and the list of what is missing, in a copy of the repository."""
+"""``symformer new architecture``: its skeletons, and the list of missing parts, in a copy of the repository."""
 
 from __future__ import annotations
 

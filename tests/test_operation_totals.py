@@ -1,4 +1,4 @@
-"""The operations outside the parts of a model have names in its sum and in those of its layers."""
+"""The operations outside the parts of a model have names in its sum and in the sums of its layers."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_parts_with_several_tensors_have_sections() -> None:
 
 @pytest.mark.parametrize("target", ["gpt2", "t5", "nemotron-h", "hf:swin"])
 def test_references_lead_back_to_equations(target: str) -> None:
-    """An equation uses only results that stand before it."""
+    """An equation uses only earlier results."""
     blocks = blocks_of(target)
     known: set[str] = set()
     used = 0

@@ -64,7 +64,7 @@ def test_a_lecture_on_gpt2_has_one_step_per_slide() -> None:
     assert titles(slides_of("gpt2")) == [
         "GPT-2: parameters in closed form",
         "GPT-2",
-        "What is counted: parameters",
+        "Definition: parameters",
         "How to read the computations",
         "The model",
         "Pre-norm block",
@@ -118,7 +118,7 @@ def test_the_number_and_the_shares_are_those_of_the_sizes() -> None:
 
 
 def states(slide: Slide) -> dict[str, str]:
-    """Return the state of each box of the figure beside a slide."""
+    """Return the state of each box of the figure of a slide."""
     found = {}
     for each in drawn(slide.figure, slide).shapes:
         if isinstance(each, Rect) and each.mark.startswith("box "):

@@ -1,4 +1,4 @@
-"""Worksheets: the exercises, their answers, and that no answer stands before the answer key."""
+"""Worksheets: the exercises, their answers, and that no answer precedes the answer key."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_exercises_and_answers_of_gpt2() -> None:
         14: "By VE = 38,597,376 parameters.",  # 50,257 · 768
     }
     assert questions(sheet)[-2] == (
-        "Exercise 13. gpt2-medium has L = 24, V = 50,257, P = 1,024 and E = 1,024. What is N?"
+        "Exercise 13. gpt2-medium has L = 24, V = 50,257, P = 1,024 and E = 1,024. Compute N."
     )
 
 
@@ -133,7 +133,7 @@ def test_doubled_length_of_flops() -> None:
 
 
 def leaks(sheet: Document, givens: set[str]) -> Iterator[str]:
-    """Yield the sums, numbers and shares of the answer key that stand before it, except given numbers."""
+    """Yield the sums, numbers and shares of the answer key that occur before it, except given numbers."""
     place = key_of(sheet)
     before = render(sheet, "md", flavour="commonmark").decode().partition("\n## Answers")[0]
     before += render(sheet, "typ").decode().partition("#pagebreak()")[0]

@@ -43,7 +43,7 @@ class PrintedFormula:
     conventions: tuple[str, ...] = ()  # the recorded conventions
     difference: str = "0"  # the recorded difference, ours - theirs
     because: str = ""
-    correction: str = ""  # what is wrong with the formula, or empty
+    correction: str = ""  # the error in the formula, or empty
     working: tuple[WorkedLine, ...] = ()  # the arithmetic of the correction
     without: str = ""  # the reason if there is no target
 

@@ -33,7 +33,7 @@ class PublishedNumber:
     sets: Mapping[str, int] = field(default_factory=dict)
     without: str = ""  # the reason if there is no target
     note: str = ""
-    correction: str = ""  # what is wrong with the number, or empty
+    correction: str = ""  # the error in the number, or empty
     working: tuple[WorkedLine, ...] = ()  # the arithmetic of the correction, in addition to the explanation
     verdict: str = ""  # the recorded verdict
 

@@ -73,7 +73,7 @@ def compared_to_relative(
 ) -> StructureComparison:
     """Return how a model differs from a relative, given by its name.
 
-    Weights of the relative that its published total excludes are counted, so that they are no difference.
+    Weights of the relative that its published total excludes are counted, so that they make no difference.
     """
     counted = dict.fromkeys(architectures.architecture_class(relative).uncounted, True)
     return compare_structures(model, architectures.architecture(relative, **counted), quantities, conventions)

@@ -1,4 +1,4 @@
-"""``symformer new``: the skeleton of a new architecture, and what is still missing from it."""
+"""``symformer new``: the skeleton of a new architecture, and the list of missing parts."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class JointBlock(Component):
 
     @property
     def about(self) -> str:
-        """Return the description, with the second attention, and what the last block lacks."""
+        """Return the description, with the second attention, and the parts that the last block lacks."""
         said = super().about
         if self.second is not None:
             said += " The image has a second attention, of its own tokens alone, whose output is added, too; three "

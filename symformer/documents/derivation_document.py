@@ -107,7 +107,7 @@ def document(
 
 
 def laid_out(found: DerivationFacts, version: str, together: str = "", form: str = "full") -> Document:
-    """Return the document that states the facts of a derivation; the arguments are those of ``document``."""
+    """Return the document that states the facts of a derivation; its arguments are described at ``document``."""
     figures = [found.figure if form == "full" else None, *[None] * len(found.quantities)]
     chapters = [
         _chapter(each, found.subject, form, first=place == 0, figure=figures[place])

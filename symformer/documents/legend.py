@@ -62,7 +62,7 @@ def introduced(blocks: Sequence[Block], known: set[str]) -> list[Block]:
     blocks
         Blocks of a document, in order.
     known
-        The words and letters that earlier blocks use, to which those of these blocks are added.
+        The words and letters that earlier blocks use. The words and letters of these blocks are added.
 
     """
     found: list[Block] = []

@@ -171,7 +171,7 @@ class Sheet:
         return self.lists.setdefault(_json(each), len(self.lists))
 
     def _presets(self, presets: Sequence[PresetSetting]) -> int:
-        """Return the index of the list of presets: the index of each, followed by that of its switches."""
+        """Return the index of the list of presets: the index of each, followed by the index of its switches."""
         found: list[int] = []
         for preset in presets:
             sizes = self._listed([size.name for size in preset.numbers])

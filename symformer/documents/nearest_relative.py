@@ -38,7 +38,7 @@ def nearest(found: RelativeFacts) -> list[Block]:
     if total:
         rows.append([["Total"], [], [], [Math(_gains_first(structure.totals[found.quantity]))]])
     caption: Line = [
-        f"{first} and its nearest relative. The last column is the {title} of {first} minus those of {second}, "
+        f"{first} and its nearest relative. The last column is the {title} of {first} minus the {title} of {second}, "
         "at equal sizes."
     ]
     blocks.append(Table(head, rows, "wwww", total=total, caption=caption))
@@ -68,7 +68,7 @@ def _notes(found: RelativeFacts, said: Sequence[Line] = ()) -> Paragraph:
 
 
 def _gains_first(amount: Expr) -> Tree:
-    """Return a difference in factored form: what the model has in addition, minus what it lacks."""
+    """Return a difference in factored form: the additional terms of the model, minus the terms that it lacks."""
     terms = Add.make_args(amount)
     lost = Add(*(-term for term in terms if term.as_coeff_Mul()[0] < 0))
     if lost == 0:

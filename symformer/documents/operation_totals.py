@@ -1,4 +1,4 @@
-"""What the named operations of a model or of a layer are, such as its rotary tables and its residual sums."""
+"""The meanings of the named operations of a model or of a layer, such as its rotary tables and its residual sums."""
 
 from __future__ import annotations
 

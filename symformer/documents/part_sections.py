@@ -54,7 +54,7 @@ class ChapterParts:
     """The blocks of a chapter on the model and its parts."""
 
     opening: Sequence[Block] = ()  # the heading of the model and its description; a figure can follow
-    model: Sequence[Block] = ()  # what it computes, and its total in terms of its parts
+    model: Sequence[Block] = ()  # its computation, and its total in terms of its parts
     rest: Sequence[Block] = ()  # its layers, its parts, and the sum of their totals
     simple: Sequence[SimplePart] = ()  # the parts that share a table
 
@@ -136,7 +136,7 @@ class _Builder:
         return [[next(blocks) for _ in group] for group in groups]
 
     def _model(self) -> list[Block]:
-        """Return what the model computes and its total in terms of its parts; of a single part, its equation."""
+        """Return the computation of the model and its total in terms of its parts; for a single part, its equation."""
         section = self.whole
         blocks: list[Block] = []
         if self.computes and is_per_rank(self.formula):
@@ -160,7 +160,7 @@ class _Builder:
         return blocks
 
     def _layer(self, section: Section, level: int) -> list[Block]:
-        """Return where a layer is used, what it computes, and its total in terms of its parts."""
+        """Return the places of a layer, its computation, and its total in terms of its parts."""
         blocks: list[Block] = [self._heading(level, section)]
         does, located = self._computed(section), place_lines(section, self.formula, self.computes)
         if does and section.line.is_kind and section.common is None:  # all but the table is about the whole layer

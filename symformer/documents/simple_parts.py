@@ -34,7 +34,7 @@ class SimplePart:
 
     section: Section
     title: Line
-    where: Line  # the places where it is used, and its description
+    where: Line  # its places and its description
     id: str  # of its equation
     computation: Computation | None  # None in a chapter without computations
     operations: Line = ()  # of a traced model, as far as they are recognized

@@ -1,4 +1,4 @@
-"""Slides of 16:9 as blocks: each has a title, the blocks of one step, and possibly a figure beside them."""
+"""Slides of 16:9 as blocks: each has a title, the blocks of one step, and possibly a figure next to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Slide:
     title: Line
     blocks: Sequence[Block]
     notes: Sequence[Block] = ()
-    figure: FigureBlock | None = None  # beside the blocks
+    figure: FigureBlock | None = None  # next to the blocks
     paths: Line = ()  # the names of its part in the class
     place: str = ""  # its place among the slides of one step, such as "1 of 2"
     kind: Literal["title", "section", "step"] = "step"

@@ -76,7 +76,7 @@ class GrowingFigure:
         return GrowingFigure(None if self.figure is None else without_formulas(self.figure), (), self.formula)
 
     def at(self, parts: DerivedParts) -> FigureBlock | None:
-        """Return the figure at a step; None if there is none or it does not fit beside the text."""
+        """Return the figure at a step; None if there is none or it does not fit next to the text."""
         if self.figure is None:
             return None
         if parts not in self._drawn:
@@ -206,7 +206,7 @@ class QuantitySteps:
         return self.formula.id if section is self.whole else f"{self.formula.id}.{section.line.key}"
 
     def _blocks(self, section: Section) -> tuple[list[Block], list[Table]]:
-        """Return what a section says about its part, and its tables, without explanations of words and its equation."""
+        """Return the paragraphs and computations of a section without explanations of words, and its tables."""
         said: list[Block] = []
         tables: list[Table] = []
         for block in self.chunks.get(self._id(section), ()):
@@ -239,7 +239,7 @@ class QuantitySteps:
         return Step(title, blocks, DerivedParts(self.done, current, focus), paths)
 
     def _introduced(self, section: Section) -> Iterator[Step]:
-        """Yield the step that shows what a model or a layer computes, and the sum of its parts by name."""
+        """Yield the step with the computation of a model or a layer, and the sum of its parts by name."""
         said, tables = self._blocks(section)
         chain = section.chain
         if chain is None:
@@ -285,7 +285,7 @@ class QuantitySteps:
         return any(line.entry is not None and line.each != 0 for line in section.line.lines)
 
     def _derived(self, section: Section) -> Iterator[Step]:
-        """Yield the steps of a part, with those of the parts inside it."""
+        """Yield the steps of a part and of the parts inside it."""
         if section in self.simple_sections:
             return
         current = self.figure.keys_of(section.lines) - self.done  # without norms that a class has inside attention
@@ -387,7 +387,7 @@ def is_explanation(block: Paragraph, words: bool = True) -> bool:
 
 
 def _action(reason: Reason) -> str:
-    """Return what a step does, as a title."""
+    """Return the action of a step, as a title."""
     if any(isinstance(each, AccountLine) for each in reason):
         return "insert the results of the parts"
     if reason:

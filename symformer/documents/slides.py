@@ -193,7 +193,7 @@ def _defined(found: QuantityFacts, further: Sequence[Block]) -> Iterator[Slide]:
         ]
         blocks.append(Table(head, counts, "lrw"))
     for part in FULL.divided(blocks):
-        yield Slide([f"What is counted: {formula.measure.title}"], part)
+        yield Slide([f"Definition: {formula.measure.title}"], part)
 
 
 def _conclusions(found: QuantityFacts, facts: DerivationFacts, figure: GrowingFigure, unit: str) -> Iterator[Slide]:

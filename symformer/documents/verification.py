@@ -135,7 +135,7 @@ def short_check(found: CheckFacts) -> Line:
 
 
 def _other_conventions(found: CheckFacts, certificate: Certificate) -> str:
-    """Return the conventions of a certificate that differ from those of the formula."""
+    """Return the conventions in which a certificate differs from the formula."""
     theirs = () if found.of_params else certificate.conventions.items()
     return ", ".join(f"{name}={value}" for name, value in theirs if found.formula.conventions.get(name) != value)
 
@@ -203,7 +203,7 @@ def _counted(points: int) -> str:
 
 
 def _compared(certificate: Certificate) -> str:
-    """Return what was compared, with the meaning of the number of weights."""
+    """Return the compared values in words, with the meaning of the number of weights."""
     return certificate.compared.replace(SHAPES, NAMED_ONCE)
 
 

@@ -230,7 +230,7 @@ class _Worksheet:
         return found
 
     def _ask_for(self, equation: Equation, section: Section | None, rows: int) -> None:
-        """Ask for the total of a part, after tables with this number of rows."""
+        """Return the exercise on the total of a part, after tables with this number of rows."""
         question: list[Piece] = [f"How many {self.counted} {self._whose(section)}? "]
         if rows:
             question.append(f"Fill in the last column of the table{', and add up its rows' * (rows > 1)}. ")
@@ -242,7 +242,7 @@ class _Worksheet:
         self._ask([*question, "Find ", *labels, "."], _lines(equation.chain), shown=replace(equation, key=False))
 
     def _ask_for_rows(self, table: Table, sections: Mapping[str, Section]) -> None:
-        """Ask for the totals of a table in which each row has an equation."""
+        """Return the exercise on the totals of a table in which each row has an equation."""
         ids = list(_equation_ids(table))
         results = [place for place, cell in enumerate(table.head) if cell == [capital(unit_of(self.formula))]]
         rows = []
@@ -326,14 +326,14 @@ class _Worksheet:
         self.answers += [shown] if shown else []
 
     def ask_about_numbers(self) -> None:
-        """Ask for the value, and for the value and the share of each part."""
+        """Return the exercises on the value, and on the value and the share of each part."""
         facts, formula = self.facts, self.formula
         steps = facts.examples.substitution if facts.examples else None
         if facts.value is None or steps is None:
             return
         whose = subject_line(self.subject, formula)
         self._ask(
-            ["What is ", Math(self.label), " for ", *whose, "? Use the values in the table of symbols."],
+            ["Compute ", Math(self.label), " for ", *whose, ". Use the values in the table of symbols."],
             _lines(steps),
             shown=Equation(Chain((self.label,), steps.steps)),
         )
@@ -341,7 +341,7 @@ class _Worksheet:
             return
         table = replace(part_totals(formula, facts.value, facts.totals), caption=())
         question = [
-            f"How many {self.counted} do all copies of each part contribute, and what is their share of the total?"
+            f"How many {self.counted} do all copies of each part contribute, and which share of the total is this?"
         ]
         self._ask(question, 0, shown=table)
         self.blocks.append(self._blanked(table, range(2, len(table.head))))
@@ -376,7 +376,7 @@ class _Worksheet:
             sizes: list[Line] = [[Math.of(size), f" = {number:,}"] for size, number in found.preset.sizes.items()]
             steps = found.preset.substitution
             self._ask(
-                [Code(found.preset.name), " has ", *listed(*sizes), ". What is ", Math(self.label), "?"],
+                [Code(found.preset.name), " has ", *listed(*sizes), ". Compute ", Math(self.label), "."],
                 _lines(steps),
                 shown=Equation(Chain((self.label,), steps.steps)),
             )

@@ -100,7 +100,7 @@ class Derivation(Immutable, Shown):
 
     @property
     def chains(self) -> list[Chain]:
-        """The chains of all sections with a nonzero total, after those of the operations that they name."""
+        """The chains of all sections with a nonzero total, after the chains of the operations that they name."""
         found: list[Chain] = []
         for section in self.sections:
             found += [each.chain for each in section.operations]

@@ -1011,16 +1011,16 @@ class Combination(Formula):
 
     @property
     def derivation(self) -> Derivation:
-        """Raise RuleError: the derivations are those of the formulas that it combines."""
+        """Raise RuleError: only the formulas that it combines have derivations."""
         raise RuleError(f"{self.id} is arithmetic on formulas; derive each of them: {', '.join(self._names)}")
 
     @property
     def rows(self) -> Breakdown:
-        """Raise RuleError: the rows are those of the formulas that it combines."""
+        """Raise RuleError: only the formulas that it combines have rows."""
         raise RuleError(f"{self.id} is arithmetic on formulas; ask each of them for its rows: {', '.join(self._names)}")
 
     def part(self, path: str) -> Formula:
-        """Raise RuleError: the parts are those of the formulas that it combines."""
+        """Raise RuleError: only the formulas that it combines have parts."""
         raise RuleError(f"{self.id} is arithmetic on formulas; combine their parts: {', '.join(self._names)}")
 
     @property

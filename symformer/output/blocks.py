@@ -288,7 +288,7 @@ def lines(blocks: Iterable[Block]) -> Iterator[Line]:
 
 
 def computations_of(block: Block) -> Sequence[Computation]:
-    """Return the computations of a block: itself, or those of a table."""
+    """Return the computations of a block: itself, or the computations of a table."""
     match block:
         case Computation():
             return (block,)
@@ -310,7 +310,7 @@ def formulas_in(blocks: Iterable[Block]) -> Iterator[Tree]:
 
 
 def _equation_ids(block: Block) -> Iterator[str]:
-    """Yield the ids of the numbered equations of a block: its own, or those of the cells of a table."""
+    """Yield the ids of the numbered equations of a block: its own, or the ids in the cells of a table."""
     match block:
         case Equation(id=str(id)) if id:
             yield id

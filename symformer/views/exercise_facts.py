@@ -104,7 +104,7 @@ def _preset(found: QuantityFacts, target: str) -> PresetValueFacts | None:
 
 
 def _untied(found: QuantityFacts, numbers: Numbers | None) -> DifferenceFacts | None:
-    """Return what an LM head with its own weights adds; None for a model whose head is not tied."""
+    """Return the parameters of an LM head with its own weights; None for a model whose head is not tied."""
     formula = found.formula
     for variant in found.examples.variants if found.examples else ():
         difference = expand(variant.formula.display_expr - formula.display_expr)

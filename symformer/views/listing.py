@@ -1,4 +1,4 @@
-"""Lists of what is available: architectures, presets, components, quantities, and the options of a target."""
+"""Lists of the available architectures, presets, components, quantities, and the options of a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new architecture in a checkout of the repository: its skeleton files, and what is still missing from it."""
+"""A new architecture in a checkout of the repository: its skeleton files, and the list of missing parts."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def relative_facts(model: Model, quantity: str, conventions: Mapping[str, str]) 
     model
         The model.
     quantity
-        The quantity whose amounts are compared, one of those of a comparison of structures.
+        The quantity whose amounts are compared, one of the quantities of a comparison of structures.
     conventions
         The conventions of the quantity.
 

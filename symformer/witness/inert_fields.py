@@ -80,7 +80,7 @@ class FieldTrials:
         return [name for name in self.default.sub_configs if hasattr(getattr(self.default, name, None), "sub_configs")]
 
     def told(self, point: Mapping[str, Any]) -> Told | None:
-        """Return what the class stores, multiplies and caches with these fields, or None if it rejects them.
+        """Return the stored, multiplied and cached amounts of the class with these fields, or None if it rejects them.
 
         If a class cannot be run, only the stored parameters are compared.
         """

@@ -27,7 +27,7 @@ from .towers import towers
 from .wide_drawing import GAP, side_by_side
 
 USUAL, LEAST = 10.5, 9.1  # points: the usual and the smallest text of a figure on a slide; scales are rounded down
-SIDE, WHOLE = (262.0, 372.0), (770.0, 372.0)  # points: the room beside the text of a slide, and on a slide of its own
+SIDE, WHOLE = (262.0, 372.0), (770.0, 372.0)  # points: the room next to the text of a slide, and on a slide of its own
 EMPTY = Amount(Integer(0), Integer(0))
 EDGE, FAINT, OUTLINE = 1.8, "#757575", "#BBBBBB"  # the edge of the current part; names and edges of parts to come
 APART = 12.0  # between two strips of layers
@@ -48,7 +48,7 @@ class DerivedParts:
 
 
 def growing_drawing(figure: Figure, parts: DerivedParts, ruler: Ruler) -> Drawing | None:
-    """Return the figure beside the text of a slide, or None if it is too high even with closed layers.
+    """Return the figure next to the text of a slide, or None if it is too high even with closed layers.
 
     If it is too high, its text is smaller. Then only one of two towers is drawn, then layers without the current part
     as single boxes, then only the layer with the current part, and then all layers as single boxes.

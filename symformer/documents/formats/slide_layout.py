@@ -37,7 +37,7 @@ WRAPPED = 20  # minimum width of a column that wraps
 
 @dataclass(frozen=True)
 class SlideLayout:
-    """The room for the blocks of a slide: all of it, or the room beside a figure."""
+    """The room for the blocks of a slide: all of it, or the room next to a figure."""
 
     page: Page
     characters: int  # of prose in a line
@@ -113,7 +113,7 @@ class SlideLayout:
         return slides if len(slides) > 1 else [[*blocks]]
 
     def _lines(self, block: Computation) -> list[float]:
-        """Return the height of each line of a computation, with its shape beside it or below."""
+        """Return the height of each line of a computation, with its shape next to it or below."""
         if self.page.roomy(block):
             return [max(_row(line.shown), _row(line.shape)) for line in block.lines]
         return [_row(line.shown) + max(SHAPE, _row(line.shape) - 0.1) for line in block.lines]
