@@ -436,3 +436,22 @@ def test_a_survey_compiles_with_latex(tmp_path: Path, monkeypatch: pytest.Monkey
     log = Path("a.log").read_text(errors="replace")
     assert "Overfull" not in log
     assert "undefined" not in log
+
+
+def test_the_table_alone_is_that_of_the_table_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GPT-2 has 124,439,808 parameters and Llama 3 8B 8,030,261,248, counted in their classes on meta."""
+    monkeypatch.chdir(tmp_path)
+    targets = ["gpt2", "llama-3-8b"]
+    assert run("derive", *targets, "--form", "table", "-o", "a.csv").exit_code == 0
+    asked = [word for name in USUAL for word in ("-q", name)]
+    lengths = ["--set", "S=1024", "--set", "C=1024"]  # the longest that GPT-2 has positions for
+    done = run("table", *targets, *asked, "--per", "token", *lengths, "-o", "b.csv")
+    assert done.exit_code == 0, done.output
+    written = Path("a.csv").read_text("utf-8")
+    assert written == Path("b.csv").read_text("utf-8")
+    assert written.splitlines()[1].startswith("gpt2,124439808,124439808,")
+    assert written.splitlines()[2].startswith("llama-3-8b,8030261248,8030261248,")
+    refused = run("derive", *targets, "--form", "table", "--live", "-o", "c.html")
+    assert refused.exit_code == 2
+    assert "--form table cannot be combined with --live" in refused.output
+    assert not Path("c.html").exists()

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ..documents.document_request import Kind
 
 
+TABLE = "table"  # a form of a survey only
+
+
 class _FormChoice(click.Choice[str]):
     """The forms of a document; a length is accepted too, since --length was once called --form."""
 
@@ -59,11 +62,12 @@ class _FormChoice(click.Choice[str]):
 )
 @click.option(
     "--form",
-    type=_FormChoice(FORMS),
+    type=_FormChoice([*FORMS, TABLE]),
     default=FORMS[0],
     show_default=True,
-    help="A derivation to read; the slides of a lecture on it (.pdf or .typ), one step per slide; or a worksheet: the "
-    "derivation with its results left blank, and an answer key at the end.",
+    help="A derivation to read; the slides of a lecture on it (.pdf or .typ), one step per slide; a worksheet: the "
+    "derivation with its results left blank, and an answer key at the end; or only the table of totals of a survey, as "
+    "`symformer table` writes it.",
 )
 @click.option(
     "--format",
@@ -120,6 +124,11 @@ def command(
 
     if form in LENGTHS:  # --form was the former name of --length
         length, form = form, FORMS[0]
+    if form == TABLE:
+        given = {"--length short": length == "short", "--fragment": fragment, "--macros": macros, "--live": live}
+        _check_form(TABLE, {**given, "--template": bool(template), "--engine latex": engine == "latex"}, 1)
+        _write_table(targets, quantities, sets, options, output, file_format or "")
+        return
     shown = cast("Form", form)
     into = is_folder(output, (*FORMATS, ARCHIVE))
     together = len(targets) > 1 and not into and not live
@@ -172,7 +181,30 @@ def command(
     document_output.put(output, order.written(models, conventions[0], output))
 
 
-def _check_form(form: Form, others: Mapping[str, bool], targets: int) -> None:
+def _write_table(
+    targets: tuple[str, ...],
+    quantities: tuple[str, ...],
+    sets: tuple[str, ...],
+    options: tuple[str, ...],
+    output: str,
+    file_format: str,
+) -> None:
+    """Write the table of totals of a survey, with costs per token."""
+    from ..documents.formats import TABLES
+    from ..documents.model_table import ModelTable
+    from ..documents.survey_document import USUAL, with_lengths
+    from ..output.files import check_output
+    from ..targets.side_by_side import SideBySideTargets
+    from .table import write_table
+
+    extension = check_output(output, "a table", TABLES, file_format)
+    asked = tuple(dict.fromkeys(quantities)) or USUAL
+    models, conventions = SideBySideTargets.of(targets, asked, sets, options, skip_refused=True).models()
+    found = ModelTable.of(with_lengths(models, asked, conventions), asked, conventions, per_token=True)
+    write_table(found, output, extension)
+
+
+def _check_form(form: str, others: Mapping[str, bool], targets: int) -> None:
     """Raise DocumentError if a form other than a derivation cannot be combined with another option.
 
     Parameters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from .. import __version__
@@ -9,6 +11,9 @@ from ..documents.formats import TABLES
 from . import arguments, completion_values
 from .base_command import Command
 from .terminal import print_bytes, print_error, print_result
+
+if TYPE_CHECKING:
+    from ..documents.model_table import ModelTable
 
 
 @click.command("table", cls=Command)
@@ -70,8 +75,7 @@ def command(
     symformer table gpt2 llama-3-8b -q flops -q kv-cache --per token --set S=1024 --set C=1024 -o table.tex
     """
     from ..documents.model_table import EVERY, ModelTable
-    from ..documents.table_files import table_file
-    from ..output.files import check_output, write
+    from ..output.files import check_output
     from ..targets.side_by_side import SideBySideTargets
 
     if every and columns:
@@ -87,6 +91,14 @@ def command(
     if output is None:
         print_result(found, as_json)
         return
+    write_table(found, output, extension)
+
+
+def write_table(found: ModelTable, output: str, extension: str) -> None:
+    """Write a table to a file, or to standard output for "-"."""
+    from ..documents.table_files import table_file
+    from ..output.files import write
+
     content = table_file(found, extension, __version__)
     if output == "-":
         print_bytes(content)
