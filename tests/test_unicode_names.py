@@ -138,7 +138,7 @@ def test_name_within_mathematics_is_escaped() -> None:
 def test_adjacent_characters_do_not_form_ligatures() -> None:
     source = render(Document("a--b", "''", [Paragraph([Code("--set ?`")])]), "tex").decode()
     assert r"{\LARGE a-{}-b\par}" in source
-    assert r"\texttt{-{}-set ?\`{}}" in source
+    assert r"\texttt{\mbox{-{}-set} ?\`{}}" in source
 
 
 def test_letter_macro_is_defined_only_where_needed() -> None:

@@ -412,7 +412,10 @@ def _place(size: Symbol, place: ConfigLocation | None) -> Line:
 
 def _conditions(found: ConditionFacts) -> list[Block]:
     notes = conditions(found)
-    return [Paragraph(["The formula holds if ", *listed(*notes), "."])] if notes else []
+    return [Paragraph([HOLDS, *listed(*notes), "."])] if notes else []
+
+
+HOLDS = "The formula holds if "
 
 
 def _leading(found: LeadingFacts | None, formula: Formula, subject: SubjectFacts) -> list[Block]:

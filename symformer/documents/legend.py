@@ -29,7 +29,19 @@ from ..language.notation.display_tree import (
     sizes_of,
 )
 from ..language.symbols import G
-from ..output.blocks import Assignment, Block, Computation, Line, Math, Paragraph, Piece, computations_of, maybe, plain
+from ..output.blocks import (
+    Assignment,
+    Block,
+    Code,
+    Computation,
+    Line,
+    Math,
+    Paragraph,
+    Piece,
+    computations_of,
+    maybe,
+    plain,
+)
 
 HEADS = (
     "Queries, keys and values are split into heads before the scores, and the heads are concatenated before the output "
@@ -42,10 +54,19 @@ USES = {"SiLU": "σ", "rms_group": "rms"}  # words that the meaning of another w
 
 BASIS: Line = [
     *("In each computation, ", Math(TensorName("x")), " is the input of the part and ", Math(TensorName("y"))),
-    *(" its output, with shapes on the right. Other small letters belong to one part only. ", Math(TensorName("W"))),
-    *(" and ", Math(TensorName("b")), " are a matrix and a bias, with the name of their module as a subscript, and "),
-    "a function with the name of a module is this module; names have as much of their paths as distinguishes them. "
-    "Dropout, some constant factors, clamping bounds and the epsilon of norms are omitted.",
+    *(" its output, with the shape of each result on the right or below. Other small letters, except those that are "),
+    *(
+        "explained, belong to one part only. ",
+        Math(TensorName("W")),
+        " and ",
+        Math(TensorName("b")),
+        " are a matrix and ",
+    ),
+    "a bias, with the name of their module as a subscript, and a function named after a module is that module. A name "
+    "keeps as much of its path as is needed to identify it, and ",
+    Code("*"),
+    " stands for the index of a layer. Dropout, some constant factors, clamping bounds and the epsilon of norms are "
+    "omitted.",
 ]
 PLURAL = {
     *("t", "t_enc", "i", "i_enc", "i_img", "j", "s", "c", "θ", "θ_enc", "θ_n", "ν", "k_earlier", "v_earlier"),
@@ -244,7 +265,7 @@ ROWS = (
     LegendEntry("d", TensorName("d"), ["for each query and key, the table row of their distance"]),
     LegendEntry("d_enc", _at("d", _ENC), ["the same for the queries and keys of the encoder"]),
     LegendEntry("p", TensorName("p"), ["a fixed table of sines and cosines, one row per position or distance"]),
-    LegendEntry("θ", _THETA, ["the rotation angles of the positions, one per rotated pair of elements"]),
+    LegendEntry("θ", _THETA, ["the rotation angles, one per position and rotated pair of elements"]),
     LegendEntry("θ_enc", _at("θ", _ENC), ["the rotation angles of the positions of the encoder"]),
     LegendEntry(
         "θ_n",
@@ -276,9 +297,9 @@ ROWS = (
             *(
                 "the output of layer ",
                 Math(_N),
-                ", and a function with the subscript ",
+                " of a list (further lists have other letters), and a function with the subscript ",
             ),
-            *(Math(_N), " is layer ", Math(_N), " of the list with its name"),
+            *(Math(_N), " is layer ", Math(_N), " of its list"),
         ],
     ),
     LegendEntry(

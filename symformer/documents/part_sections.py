@@ -12,6 +12,7 @@ from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Reason, Section
 from ..formulas.formula import Formula
 from ..ledger.facts import Ledger
+from ..ledger.layer_kinds import mixtures
 from ..output.blocks import (
     Block,
     Code,
@@ -44,7 +45,7 @@ from .simple_parts import SimplePart, is_simple, simple_table, without_colon
 from .traced_run import TracedRun, without_run
 
 PARTS = Heading(1, ["The parts"])
-ADDED = " is what all of these layers have in common. The total of each kind of layers adds its own parts to it."
+ADDED = " is what all of these layers have in common. The total of each kind of layer adds its own parts to it."
 RANKS = "Computations and their shapes are for all ranks together; tables and totals are for one rank."
 STORED = "Shapes of matrices are output × input, even if the class stores the transpose."
 
@@ -141,7 +142,7 @@ class _Builder:
         blocks: list[Block] = []
         if self.computes and is_per_rank(self.formula):
             blocks.append(Paragraph([RANKS]))
-        blocks += [*self._computed(section), *(self.traced.blocks(section.line) if self.traced else ())]
+        blocks += [*self._computed(section), *(self.traced.blocks(section.line) if self.traced else ()), *self._kinds()]
         common = {each.line.path for each in self.structural if each.line.is_common}
         blocks += [Paragraph(order) for path, order in self.orders.items() if path not in common]
         if section.chain is None:
@@ -151,6 +152,19 @@ class _Builder:
         blocks += bytes_per_parameter([section], self.formula)
         blocks += [term_table(section, self.found.columns, self.formula)] if section.terms else []
         return [*blocks, self._equation(section, section.chain)]
+
+    def _kinds(self) -> list[Block]:
+        """Return a sentence on the names of the kinds of layers of each list, which the class does not have."""
+        if self.computes is None:
+            return []
+        named = any(each.line.is_kind for each in self.structural)
+        blocks: list[Block] = []
+        for mixture, kinds in mixtures(self.found.ledger.apart).items():
+            names: list[Line] = [[Code(kind.name.removesuffix(".*"))] for kind in kinds]
+            if len(names) > 1 and (named or mixture.order == "kind by kind"):
+                several: Line = ["The list ", Code(mixture.path.removesuffix(".*")), " has several kinds of layers"]
+                blocks.append(Paragraph([*several, ", here called ", *listed(*names), "."]))
+        return blocks
 
     def _layers(self) -> list[Block]:
         """Return the sections of the layers, and of the parts that contain them."""

@@ -42,7 +42,7 @@ from ..views.example_facts import LeadingFacts
 from ..views.exercise_facts import DifferenceFacts, ExerciseFacts
 from ..views.figure_facts import FigureFacts
 from ..views.formula_facts import SubjectFacts, is_per_rank
-from .derivation_document import laid_out, part_totals
+from .derivation_document import HOLDS, laid_out, part_totals
 from .figures.inset import illustration
 from .layer_lists import in_class
 from .notation import symbols_of
@@ -179,6 +179,10 @@ class _Worksheet:
                     rows += len(block.rows)
                 case FigureBlock(id=id) if id == self.formula.id:
                     self.blocks += illustration(self.figure, filled=False) if self.figure else ()
+                case Paragraph() if block.notation and self.blocks and isinstance(self.blocks[-1], Exercise):
+                    self.blocks.insert(-1, block)  # the words of the table before the exercise
+                case Paragraph(line=[start, *line]) if start == HOLDS:
+                    self.blocks.append(Paragraph(["Assume that ", *line]))
                 case _:
                     self.blocks.append(block)
                     rows *= not isinstance(block, Heading)
@@ -254,9 +258,8 @@ class _Worksheet:
         chains = [sections[each].chain for each in ids]
         several = f"s {self.exercises + 1} to {self.exercises + len(ids)}" if len(ids) > 1 else f" {self.exercises + 1}"
         question = f" How many {self.counted} {self._whose(None if len(ids) > 1 else sections[ids[0]], 'each part')}? "
-        ruled = sum(_lines(chain) for chain in chains if chain is not None) // 2
         question += "Fill in the table."
-        self.blocks.append(Exercise([Strong(f"Exercise{several}."), question], min(max(ruled, FEWEST), MOST)))
+        self.blocks.append(Exercise([Strong(f"Exercise{several}."), question], 0))
         for each, chain in zip(ids, chains, strict=True):
             self.exercises += 1
             self.answers.append(Paragraph([Strong(f"Exercise {self.exercises}"), ":"]))
@@ -341,7 +344,12 @@ class _Worksheet:
             return
         table = replace(part_totals(formula, facts.value, facts.totals), caption=())
         question = [
-            f"How many {self.counted} do all copies of each part contribute, and which share of the total is this?"
+            *(
+                "For ",
+                *whose,
+                f", how many {self.counted} do all copies of each part contribute, and what share of the ",
+            ),
+            "total is that?",
         ]
         self._ask(question, 0, shown=table)
         self.blocks.append(self._blanked(table, range(2, len(table.head))))

@@ -68,7 +68,7 @@ PRODUCTS = Convention(
 )
 COUNT = Convention(
     {
-        "contractions": "counts matrix products only",
+        "contractions": "counts matrix products and convolutions only",
         "all": "counts matrix products and elementwise operations, the latter by a fixed table: per element, 3 FLOPs "
         "for a softmax, 7 for a layer norm with scale and bias, 1 for a sum",
     }

@@ -11,11 +11,10 @@ from .figure import Figure
 from .figure_page import BETWEEN, drawing
 from .narrow_columns import column_width
 from .overview import with_fewer_boxes
-from .primitives import Drawing, Words
+from .primitives import LEGIBLE, Drawing
 from .text_width import Ruler
 from .unfilled import unfilled
 
-LEGIBLE = 6.0  # points: the smallest text on the page
 TERMS = 20  # of a formula, beyond which a figure for a part of a page does not state amounts
 WIDER = 1.15  # of a figure that is too high, relative to the usual maximum
 
@@ -69,13 +68,4 @@ def overview_drawings(figure: Figure, page: Page) -> list[Drawing]:
 
 def smallest_text(drawn: Drawing, page: Page) -> float:
     """Return the size in points of the smallest text of a drawing on a page."""
-    return page.enlarged(drawn.width, drawn.height) * _smallest(drawn)
-
-
-def least_scale(drawn: Drawing) -> float:
-    """Return the scale at which the smallest text of a drawing is just legible."""
-    return LEGIBLE / _smallest(drawn)
-
-
-def _smallest(drawn: Drawing) -> float:
-    return min(each.size for each in drawn.shapes if isinstance(each, Words))
+    return page.enlarged(drawn.width, drawn.height) * drawn.smallest_text

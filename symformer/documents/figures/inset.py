@@ -10,14 +10,13 @@ from ...formulas.formula import Formula
 from ...models.model import Model
 from ...output.blocks import Block, Code, FigureBlock, Line, listed
 from ...views.figure_facts import FigureFacts, figure_facts
+from .primitives import MOST_COLUMNS
 
 if TYPE_CHECKING:
     from ..formats.page_layout import Page
     from .figure import Figure
     from .primitives import Drawing
     from .text_width import Ruler
-
-MOST = 4  # models in one figure
 
 
 def illustration(found: FigureFacts, filled: bool = True) -> list[Block]:
@@ -65,7 +64,7 @@ def aligned_figures(models: Sequence[Model], formulas: Sequence[Formula | None],
     ]
     if len(sides) < 2 or formulas[0] is not sides[0][0].formula:
         return []
-    groups = -(-len(sides) // MOST)
+    groups = -(-len(sides) // MOST_COLUMNS)
     step = -(-len(sides) // groups)
     first, first_name = sides[0]
     blocks: list[Block] = []
@@ -89,12 +88,12 @@ def _caption(found: FigureFacts, filled: bool) -> Line:
         return [f"The parts of {found.subject.title}, in the order in which its code names them."]
     if not filled:
         return [f"The architecture of {found.subject.title}, from bottom to top."]
-    told = f"the formula of its {found.formula.measure.title}, if it fits"
+    order = "in the order in which its code names them" if found.is_traced else "from bottom to top"
+    what = "parts" if found.is_traced else "architecture"
+    told = f"each part with its {found.formula.measure.title}, as a formula where there is room"
     if found.value is not None:
-        told += ", its value, and the share of all its copies in the total"
-    if found.is_traced:
-        return [f"The parts of {found.subject.title}, in the order in which its code names them, each with {told}."]
-    return [f"The architecture of {found.subject.title}, from bottom to top, each part with {told}."]
+        told += ", as a number, and as the share of all its copies in the total"
+    return [f"The {what} of {found.subject.title}, {order}, {told}."]
 
 
 def _drawn(found: FigureFacts, filled: bool, page: Page, ruler: Ruler | None = None) -> Drawing:

@@ -11,7 +11,7 @@ from ...output.blocks import Line, Math
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .figure_diff import mark_missing, matching, words_of
 from .figure_page import NARROW
-from .inset import MOST
+from .primitives import MOST_COLUMNS
 
 WIDEST = 450.0  # points: the width of all columns, for a page of A4
 STATED = Fraction(1, 1000)  # parts with a smaller share of the total have no number
@@ -35,8 +35,8 @@ def narrow_columns(figures: Sequence[Figure], first: Figure) -> list[Figure]:
         For more figures than a page has room for.
 
     """
-    if len(figures) > MOST:
-        raise OptionError(f"{len(figures)} targets are given; a figure has room for at most {MOST} columns")
+    if len(figures) > MOST_COLUMNS:
+        raise OptionError(f"{len(figures)} targets are given; a figure has room for at most {MOST_COLUMNS} columns")
     frames = [node for graph in first.graph.graphs() for node in graph.nodes if isinstance(node, Frame)]
     columns = [
         figure if figure is first else replace(figure, graph=_marked(figure.graph, first.graph, frames))

@@ -58,7 +58,9 @@ TABLES = {
     "classes": "Class embedding",
 }
 FUNCTIONS = {
-    **{"gelu": "GELU", "gelu_new": "GELU", "silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"},
+    **dict.fromkeys(("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate", "gelu_python_tanh"), "GELU (tanh)"),
+    **{"gelu": "GELU", "gelu_python": "GELU", "gelu_10": "GELU", "quick_gelu": "QuickGELU", "relu2": "Squared ReLU"},
+    **{"silu": "SiLU", "relu": "ReLU", "tanh": "Tanh", "sigmoid": "Sigmoid"},
     "xielu": "xIELU",
 }
 NORMS = {
@@ -110,7 +112,7 @@ def operation(entry: Entry) -> str:
         return {OperationKind.COMBINE: "Sum of streams", OperationKind.MATCH: "Mixed streams"}.get(
             entry.kind, "Streams"
         )
-    if entry.function == SHIFTED:
+    if entry.function == SHIFTED and entry.kind is OperationKind.SELECT:
         return "Token shift"
     if entry.function == INTERPOLATED:
         return "Interpolation"

@@ -8,6 +8,8 @@ from typing import Literal
 
 from ...output.blocks import Line
 
+LEGIBLE = 6.0  # points: the smallest text on the page
+MOST_COLUMNS = 4  # models in one figure
 BLACK, GREY, WHITE = "#000000", "#555555", "#FFFFFF"
 SMALL = 6.2  # font size of names, numbers and notes
 LEADING = 9.6  # between two lines of text
@@ -99,6 +101,16 @@ class Drawing:
     title: str = ""
     alt: str = ""
     background: str = WHITE
+
+    @property
+    def smallest_text(self) -> float:
+        """The size of the smallest text in points."""
+        return min(each.size for each in self.shapes if isinstance(each, Words))
+
+    @property
+    def least_scale(self) -> float:
+        """The scale at which the smallest text is just legible."""
+        return LEGIBLE / self.smallest_text
 
 
 def arrow(points: Sequence[Point], head: bool = True, long: float = 3.6, wide: float = 1.5) -> list[Shape]:

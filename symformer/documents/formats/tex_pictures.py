@@ -38,12 +38,10 @@ def filling(drawings: Sequence[Drawing], caption: str, language: Language) -> st
 
     Each drawing is tried at its largest and at its smallest scale.
     """
-    from ..figures.fitted_drawing import least_scale
-
     spelt = ""
     for drawing in reversed(drawings):
         largest = language.page.enlarged(drawing.width, drawing.height)
-        for scale in sorted({least_scale(drawing), max(largest, least_scale(drawing))}):
+        for scale in sorted({drawing.least_scale, max(largest, drawing.least_scale)}):
             shown = picture(drawing, language, scale)
             spelt = (
                 f"\\ifdim\\dimen0>{n(scale * drawing.height)}bp\n"

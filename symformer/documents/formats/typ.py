@@ -68,10 +68,8 @@ class Typst(Language):
 
     def _filling(self, drawings: Sequence[Drawing], block: FigureBlock) -> str:
         """Return a figure for the rest of the page: the first drawing that is legible there, if any."""
-        from ..figures.fitted_drawing import least_scale
-
         choices = [
-            f"({points(each.width)}, {points(each.height)}, {number(least_scale(each))}, {_string(each.alt)}, "
+            f"({points(each.width)}, {points(each.height)}, {number(each.least_scale)}, {_string(each.alt)}, "
             f"{self._body(each)})"
             for each in drawings
         ]
