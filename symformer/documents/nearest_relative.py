@@ -52,7 +52,7 @@ def nearest(found: RelativeFacts) -> list[Block]:
 
 
 # The meaning of "nearest relative", unless an architecture names its own.
-CHOSEN = ": of the older architectures in symformer's catalogue, the one that differs from {} in the fewest parts"
+CHOSEN = ": none of the older architectures in symformer's catalogue differs from {} in fewer parts"
 
 
 def _notes(found: RelativeFacts, said: Sequence[Line] = ()) -> Paragraph:

@@ -189,10 +189,10 @@ RESTS = (
 
 
 # The first paragraph of a certificate. At a point, every size has a value; a setting is the part that is not random.
-POINTS = "It was compared at {}, which are random choices of all sizes."
+POINTS = "The formula was compared at {}, which are random choices of all sizes."
 SETTINGS = (
-    "It was compared at several settings of the sizes that are not drawn at random, such as numbers of layers, and at "
-    "each setting at {}, which are random choices of all other sizes."
+    "Some sizes, such as numbers of layers, are set by hand. For each of these settings, the formula was compared at "
+    "{}, which are random choices of all other sizes."
 )
 EQUAL_SIZES = "Points with two equal sizes are drawn again; all sizes of a point differ with probability at least "
 PRESETS = "compared at full size, each with the formula of its own options: "

@@ -45,7 +45,8 @@ def label_arrows(graph: Graph, ports: Sequence[Shape]) -> Graph:
             return shape != tuple(ports[arrow.leaves])
         if arrow.source in signs:
             return all(map(changed, into[arrow.source]))
-        return shape not in [tuple(each.shape or ()) for each in into[arrow.source]]
+        turned = (*shape[:-2], *shape[:-3:-1])  # a view with the last two axes exchanged
+        return not {shape, turned} & {tuple(each.shape or ()) for each in into[arrow.source]}
 
     known: set[tuple[str, int, str, Shape]] = set()
     arrows: list[Arrow] = []

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from ...formulas.account import Line as AccountLine
 from ...output.blocks import Code, FigureBlock, Line
 from ...views.figure_facts import FigureFacts
+from ...views.formula_facts import is_per_rank
+from ..layer_lists import class_path
 from .expert_choice import expert_choice
 
 if TYPE_CHECKING:
@@ -35,13 +37,13 @@ def detail(facts: FigureFacts, part: str, name: Line = ()) -> FigureBlock | None
         The name of the part in the caption; by default, its key.
 
     """
-    if facts.is_traced or part not in _first_parts(facts):
+    if facts.is_traced or is_per_rank(facts.formula) or part not in _first_parts(facts):
         return None
     whole = _whole_part(facts, part)
     if len(whole.lines) > MOST:
         return None
     caption: Line = ["The computation of ", *(name or [Code(part)]), ", from bottom to top, with shapes of tensors."]
-    return FigureBlock(partial(_drawn, facts, whole.key), caption, f"{facts.formula.id}.{part}.inside")
+    return FigureBlock(partial(_drawn, facts, whole), caption, f"{facts.formula.id}.{part}.inside")
 
 
 def _first_parts(facts: FigureFacts) -> list[str]:
@@ -75,13 +77,16 @@ def _has_detail(line: AccountLine) -> bool:
     return role in MIXERS or (role == "MLP" and expert_choice(entries) is not None)
 
 
-def _drawn(facts: FigureFacts, part: str, page: Page, ruler: Ruler | None = None) -> Drawing:
+def _drawn(facts: FigureFacts, part: AccountLine, page: Page, ruler: Ruler | None = None) -> Drawing:
     from .figure_builder import FigureBuilder
     from .figure_page import drawing
 
-    figure = FigureBuilder(facts).part(part)
+    figure = FigureBuilder(facts).part(part.key)
     amount = replace(figure.amount, value=None)
-    shown = replace(figure, graph=_without_amounts(figure.graph), narrow=True, filled=False, amount=amount)
+    target = f"{facts.subject.name} {class_path(part.path, facts.formula)}"
+    shown = replace(
+        figure, target=target, graph=_without_amounts(figure.graph), narrow=True, filled=False, amount=amount
+    )
     width = min(WIDEST, page.figure[0])
     return drawing(shown, column=width, most=page.figure[1], ruler=ruler)
 
