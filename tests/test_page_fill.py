@@ -17,9 +17,8 @@ from .samples import sampled
 
 HEIGHT, MARGIN = 297, 24  # millimetres
 # DeBERTa and Flux have the longest computations, in which shapes have rows of their own
-CASES = sampled(
-    43, [(name, quantity) for name in names() for quantity in ("params", "flops")], lambda case: case[0] == "flux"
-)
+DERIVED = [*((name, "params") for name in names()[::2]), *((name, "flops") for name in names()[1::4])]
+CASES = sampled(43, DERIVED, lambda case: case[0] == "flux")
 
 
 @pytest.mark.parametrize(("name", "quantity"), [*CASES, ("deberta-v2", "params")])
@@ -32,7 +31,7 @@ def test_pages_are_at_least_half_full(name: str, quantity: str) -> None:
     for number, page in enumerate(pages, 1):
         inked = np.flatnonzero(_rows(page))
         assert inked[-1] > 0.5 * len(_rows(page)), f"page {number}"
-        assert np.diff(inked).max() < 0.3 * len(_rows(page)), f"page {number}"
+        assert np.diff(inked).max() < 0.45 * len(_rows(page)), f"page {number}"  # above a figure at its foot
         assert not _footer_is_crowded(page), f"page {number}"
 
 

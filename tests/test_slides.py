@@ -191,7 +191,7 @@ def compiled(source: bytes) -> tuple[int, list[float], list[float]]:
     return len(printed) if isinstance(printed, list) else 1, fitted, scaled
 
 
-@pytest.mark.parametrize("target", sampled(40, names(), also=lambda name: name == "mbart"))
+@pytest.mark.parametrize("target", sampled(40, names()[::2], also=lambda name: name == "mbart"))
 def test_nothing_overflows_a_slide_or_is_smaller_than_nine_points(target: str) -> None:
     deck = slides_of(target)
     pages, fitted, scaled = compiled(render_slides(deck, "typ"))
