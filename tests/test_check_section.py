@@ -83,7 +83,10 @@ def test_the_settings_determine_the_count(id: str, sentences: list[str]) -> None
 
 def test_points_settings_and_weights_are_defined() -> None:
     said, facts = told(certificate("nemotron-h.params"))
-    assert "at each setting at 6 points, which are random choices of all other sizes." in said
+    assert (
+        "For each of these settings, the formula was compared at 6 points, which are random choices of all other sizes."
+        in said
+    )
     assert "18 stored weights by name and shape, each name counted once for all layers, and the total" in said
     assert facts["Points"] == (
         "6 random points for each choice of (L_ssm, L_attn, L_mlp) from (2, 3, 4), (5, 3, 4), (2, 5, 4), (2, 3, 5); "
