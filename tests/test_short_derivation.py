@@ -34,6 +34,7 @@ CASES = [*((name, "params") for name in names())]
 CASES += [(name, quantity) for place, quantity in enumerate(OTHERS) for name in names()[place::3]]
 # 29 terms with maxima over chunks of a gated delta rule, each of which takes a line
 LONGER = [(name, "train-memory") for name in ("olmo-hybrid", "qwen3-5", "qwen3-5-moe")]
+LONGER.append(("granitemoehybrid", "train-memory"))  # mixers, attention and experts in two kinds of layers
 
 
 @pytest.mark.parametrize(("name", "quantity"), sampled(41, [case for case in CASES if case not in LONGER]))

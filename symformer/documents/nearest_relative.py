@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sympy import Add, Expr
+from sympy import Add, Expr, expand
 
 from ..algebra.structure_words import line
 from ..formulas.factorization import factored
-from ..language.notation.display_tree import Minus, Sum, Tree
-from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Table, capital, listed
+from ..language.notation.display_tree import Minus, Sum, Tree, ordered_terms, tree
+from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Table, capital, listed, maybe
 from ..views.relative_facts import RelativeFacts
+from .formats.page_layout import breadth
 
 ANCHOR = "relative"
 OTHERS = {"params": "parameters", "flops": "FLOPs", "kv-cache": "the KV cache"}  # the quantities of a comparison
@@ -32,11 +33,11 @@ def nearest(found: RelativeFacts) -> list[Block]:
     title = found.title
     head: list[Line] = [["Part"], [first], [second], [capital(title)]]
     rows: list[Sequence[Line]] = [
-        [[each.part], *each.cells, [Math(_gains_first(each.amounts[found.quantity]))]] for each in structure.differences
+        [[each.part], *each.cells, _amount(each.amounts[found.quantity])] for each in structure.differences
     ]
     total = len(rows) > 1
     if total:
-        rows.append([["Total"], [], [], [Math(_gains_first(structure.totals[found.quantity]))]])
+        rows.append([["Total"], [], [], _amount(structure.totals[found.quantity])])
     caption: Line = [
         f"{first} and its nearest relative. The last column is the {title} of {first} minus the {title} of {second}, "
         "at equal sizes."
@@ -51,6 +52,7 @@ def nearest(found: RelativeFacts) -> list[Block]:
     return [*blocks, Paragraph(["For the differences ", *listed(*others), ": ", Code(command), "."])]
 
 
+WIDEST = 24  # characters of a difference in one line
 # The meaning of "nearest relative", unless an architecture names its own.
 CHOSEN = ": none of the older architectures in symformer's catalogue differs from {} in fewer parts"
 
@@ -65,6 +67,18 @@ def _notes(found: RelativeFacts, said: Sequence[Line] = ()) -> Paragraph:
     ]
     sentences = [*said, *map(line, structure.size_notes), *counted]
     return Paragraph([piece for place, each in enumerate(sentences) for piece in (*[" "] * bool(place), *each)])
+
+
+def _amount(amount: Expr) -> Line:
+    """Return a difference in factored form, or term by term if that is too long for a line of its column."""
+    shown = _gains_first(amount)
+    if breadth(shown) <= WIDEST:
+        return [Math(shown)]
+    said: list[Piece] = []
+    for place, term in enumerate(ordered_terms(expand(amount))):
+        shown = tree(term)
+        said += [" " * (place > 0), *maybe(place and not isinstance(shown, Minus), "+ "), Math(shown)]
+    return [piece for piece in said if piece != ""]
 
 
 def _gains_first(amount: Expr) -> Tree:

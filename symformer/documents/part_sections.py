@@ -213,7 +213,7 @@ class _Builder:
 
     def _detail(self, section: Section) -> list[Block]:
         """Return the figure of the inside of a part, if it is the first with attention, experts or a mixer."""
-        (name,) = in_class([section.line.path], self.formula)
+        name = in_class([section.line.path], self.formula)[0] if section.line.path else ()
         drawn = detail(self.figure, section.line.key, name) if self.figure else None
         return [drawn] if drawn else []
 

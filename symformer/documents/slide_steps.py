@@ -221,6 +221,12 @@ class QuantitySteps:
         rows = [[[self._cell(cell) for cell in row] for row in table.rows] for table in tables]
         return said, [replace(table, rows=own, caption=()) for table, own in zip(tables, rows, strict=True)]
 
+    def _definitions(self, section: Section) -> list[Block]:
+        """Return what follows the sum of the parts of a section by name: the totals of operations outside the parts."""
+        chunk = self.chunks.get(self._id(section), [])
+        after = next((place for place, block in enumerate(chunk) if isinstance(block, Equation)), len(chunk))
+        return [block for block in chunk[after + 1 :] if isinstance(block, Paragraph) and block.defines]
+
     def _cell(self, cell: Line) -> Line:
         """Return a cell of a table without a reference to the equation of a simple part, which no slide has."""
         known = not any(isinstance(piece, Ref) and piece.id in self.unnumbered for piece in cell)
@@ -248,6 +254,7 @@ class QuantitySteps:
         alone = len(chain.steps) == 1 or not section.composite
         first = chain if alone else self._prefix(chain, 1)
         blocks = [*said, *(tables if alone else ()), self._equation(section, first, last=alone)]
+        blocks += self._definitions(section)
         focus = frozenset() if section is self.whole else self.figure.keys_of(section.lines)
         yield self._step(self._title(section), blocks, focus=focus)
         if alone:

@@ -36,6 +36,7 @@ from .missing_glyphs import text_width
 
 FEW = 12  # maximum rows of a table that is never split across pages
 SCALED = 14  # maximum rows of a wide table that is scaled down; a table over several pages cannot be
+HALF_PAGE = 32  # lines of small type
 WRAPPED = 40  # width of a cell that wraps
 BRIEF = 4  # maximum lines of an equation that is kept on one page with its table
 BOXED = 4  # characters that a box around an equation takes from its lines
@@ -142,7 +143,8 @@ class Page:
 
     def scaled(self, table: Table) -> bool:
         """Return True if a table is kept on one page, and scaled down if it is too wide."""
-        return not self.long(table) or (self.wide(table) and len(table.rows) <= SCALED)
+        some = len(table.rows) <= SCALED  # longtable, for the others, ignores figures at the top of a page
+        return not self.long(table) or (some and (self.wide(table) or sum(_deep(table)) <= HALF_PAGE))
 
     def split(self, block: Computation) -> bool:
         """Return True if a computation may be split across pages."""
@@ -163,7 +165,7 @@ class Page:
     def roomy(self, block: Computation) -> bool:
         """Return True if the shapes of a computation fit after its lines."""
         named = max(breadth(line.name) for line in block.lines)
-        shown = max(breadth(line.shown) for line in block.lines)
+        shown = max(breadth(line.shown) + _called(line.shown) for line in block.lines)
         often = [10 + breadth(tree(line.times)) if line.times is not None else 0 for line in block.lines]
         shapes = max(breadth(line.shape) + more for line, more in zip(block.lines, often, strict=True))
         return named + shown + shapes <= self.longest
@@ -301,6 +303,11 @@ def breadth(shown: Tree) -> int:
     digits = sum(character.isdigit() for character in spelt)
     small = sum(len(word) for word in re.findall(r"_([a-z_]+)", spelt))
     return len(spelt) - spelt.count("·") + dots + (3 * capitals - digits - 5 * small) // 10
+
+
+def _called(shown: Tree) -> int:
+    """Return the width that ``breadth`` lacks for names of modules, whose underscores are no subscripts."""
+    return sum(len(name) for name in re.findall(r"_([a-z_.]+)\(", text(shown))) // 2
 
 
 def extent(line: Sequence[Piece]) -> int:
