@@ -58,6 +58,7 @@ class ChapterParts:
     model: Sequence[Block] = ()  # its computation, and its total in terms of its parts
     rest: Sequence[Block] = ()  # its layers, its parts, and the sum of their totals
     simple: Sequence[SimplePart] = ()  # the parts that share a table
+    layers: Sequence[Section] = ()  # the layers, and the parts that contain layers
 
     @property
     def blocks(self) -> list[Block]:
@@ -127,7 +128,7 @@ class _Builder:
         rest = introduced([*layers, *heading, *table, *own], known)
         if not model and len(opening) == 1:  # the whole contributes nothing
             opening = []
-        return ChapterParts(opening, model, [*rest, *totals], small)
+        return ChapterParts(opening, model, [*rest, *totals], small, self.structural)
 
     def _named(self, groups: Sequence[Sequence[Block]]) -> list[list[Block]]:
         """Return groups of blocks with distinct names of weights and modules."""

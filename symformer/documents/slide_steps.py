@@ -145,6 +145,7 @@ class QuantitySteps:
         chapter = parts(found.parts, found.formula, first)
         self.chunks = _chunks(chapter.blocks)
         self.simple = {id(part.section) for part in chapter.simple}
+        self.layers = {id(section) for section in chapter.layers}
         self.owner = {id(line): section for section in sections for line in section.lines}
         self.above: dict[int, Section] = {}
         for line in found.formula.root.parts():
@@ -188,9 +189,7 @@ class QuantitySteps:
 
     def _is_structural(self, section: Section) -> bool:
         """Return True for layers, and for a part that contains layers."""
-        return section.composite and any(
-            line.among is not None or line.path.endswith("*") for each in section.lines for line in each.parts()
-        )
+        return id(section) in self.layers
 
     def _title(self, section: Section) -> Line:
         """Return the title of a section: the one in the derivation, or the title of its part."""
