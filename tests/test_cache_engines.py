@@ -286,6 +286,7 @@ def test_an_engine_from_every_entrance(tmp_path: Path) -> None:
     assert "4,096" in solved.stdout  # 256 pages of 2 MiB for each of 2 sequences
 
 
+@pytest.mark.exhaustive
 def test_an_engine_is_refused_for_a_trace() -> None:
     sizes = {"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10, "hidden_size": 24, "vocab_size": 29}
     config = transformers.Qwen3Config(num_hidden_layers=3, intermediate_size=14, **sizes)

@@ -34,6 +34,7 @@ def entry() -> dict[str, Any]:
     return found | {"option_effects": []}
 
 
+@pytest.mark.exhaustive
 def test_a_size_with_wrong_rows_is_pinned_to_its_default(prover: CatalogueVerification) -> None:
     """In the entry, one weight has the default of H as its width, for any H."""
     data = entry()

@@ -157,6 +157,7 @@ def test_a_pipeline_is_refused_with_the_folders_of_its_models(tmp_path: Path) ->
         model(str(tmp_path))
 
 
+@pytest.mark.exhaustive
 def test_every_command_answers_and_the_formula_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMFORMER_CACHE", str(tmp_path / "cache"))
     path, count = written(tmp_path, FLUX_VAE), stored(FLUX_VAE)

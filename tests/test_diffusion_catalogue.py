@@ -197,6 +197,7 @@ def test_only_the_parameters_are_known(quantity: str) -> None:
         model(UNET).formula(quantity)
 
 
+@pytest.mark.exhaustive
 def test_without_torch_a_published_config_is_answered_and_another_names_the_field(tmp_path: Path) -> None:
     (tmp_path / "chroma.json").write_text(json.dumps(CHROMA))
     (tmp_path / "other.json").write_text(json.dumps({**CHROMA, "out_channels": 32}))

@@ -152,6 +152,7 @@ MOVED = {
 }
 
 
+@pytest.mark.exhaustive
 def test_every_field_of_the_class_is_read(tmp_path: Path) -> None:
     """Each field is changed and omitted: the answer is what diffusers' class then stores and multiplies."""
     made = {name: value for name, value in SMALL.items() if not name.startswith("_")}

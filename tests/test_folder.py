@@ -18,6 +18,8 @@ from symformer.documents.folder import file_names, folder_files, stem
 from symformer.language.errors import DocumentError
 from symformer.output.files import write_all
 
+from .samples import sampled
+
 SMALL = {  # of GPT-2's names for its sizes, all different
     "model_type": "gpt2",
     "n_embd": 24,
@@ -77,28 +79,34 @@ def test_single_target_is_written_into_a_folder() -> None:
     assert Path("out/component-mlp.md").read_bytes() == Path("x.md").read_bytes()
 
 
-def test_every_output_form_is_written_per_target() -> None:
+FORMS = {
+    ("--fragment",): ["bert.tex", "gpt2.tex"],
+    ("--macros",): ["bert.tex", "gpt2.tex"],
+    ("--format", "zip"): ["bert.zip", "gpt2.zip"],
+    ("--live",): ["bert.html", "gpt2.html"],
+    ("--format", "md", "--template", "own.md"): ["bert.md", "gpt2.md"],
+    ("--format", "md", "--flavour", "commonmark"): ["bert.md", "gpt2.md"],
+}
+
+
+@pytest.mark.parametrize("option", sampled(2, [[*option] for option in FORMS]), ids=" ".join)
+def test_every_output_form_is_written_per_target(option: list[str]) -> None:
+    names = FORMS[tuple(option)]
     Path("own.md").write_text("Of <%= document.title %>")
-    for option, names in {
-        ("--fragment",): ["bert.tex", "gpt2.tex"],
-        ("--macros",): ["bert.tex", "gpt2.tex"],
-        ("--live",): ["bert.html", "gpt2.html"],
-        ("--format", "zip"): ["bert.zip", "gpt2.zip"],
-        ("--format", "md", "--template", "own.md"): ["bert.md", "gpt2.md"],
-        ("--format", "md", "--flavour", "commonmark"): ["bert.md", "gpt2.md"],
-    }.items():
-        into = Path("-".join(option).replace("-", "").replace(".", "-"))
-        into.mkdir()
-        assert derive("gpt2", "bert", "-o", str(into), *option).exit_code == 0, option
-        assert left(str(into)) == names
-        alone = str(Path("alone").with_suffix(Path(names[0]).suffix))
-        assert (
-            derive("bert", "-o", alone, *(each for each in option if each not in ("--format", "zip", "md"))).exit_code
-            == 0
-        )
-        assert (into / names[0]).read_bytes() == Path(alone).read_bytes()
-    with ZipFile("formatzip/bert.zip") as archive:
+    assert derive("gpt2", "bert", "-o", "out", *option).exit_code == 0
+    assert left("out") == names
+    alone = str(Path("alone").with_suffix(Path(names[0]).suffix))
+    assert (
+        derive("bert", "-o", alone, *(each for each in option if each not in ("--format", "zip", "md"))).exit_code == 0
+    )
+    assert (Path("out") / names[0]).read_bytes() == Path(alone).read_bytes()
+
+
+def test_a_folder_of_archives_and_of_macros() -> None:
+    assert derive("bert", "gpt2", "-o", "archives/", "--format", "zip").exit_code == 0
+    with ZipFile("archives/bert.zip") as archive:
         assert archive.namelist() == ["anc/formulas.json", "main.tex"]
+    assert derive("bert", "gpt2", "-o", "macros/", "--macros").exit_code == 0
     assert "params" in Path("macros/gpt2.tex").read_text()
 
 

@@ -22,6 +22,7 @@ from symformer.language.errors import FetchError
 from symformer.targets.resolution import resolve
 
 from .hub import FIRST, SECOND, Answer, Downloads, Hub, bomb, serving
+from .samples import sampled
 
 NAME = "ada/tiny"
 TINY = {
@@ -248,7 +249,7 @@ HOSTILE: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("kind", sampled(4, HOSTILE))
 def test_hostile_server_gives_a_one_sentence_error_and_caches_nothing(
     hub: Hub, quick: None, kind: str, tmp_path: Path
 ) -> None:
@@ -262,7 +263,7 @@ def test_hostile_server_gives_a_one_sentence_error_and_caches_nothing(
     assert len(hub.asked) < 24
 
 
-@pytest.mark.parametrize("kind", ["half", "login-disguised", "broken-later"])
+@pytest.mark.parametrize("kind", sampled(3, ["login-disguised", "half", "broken-later"]))
 def test_refused_config_is_read_after_the_server_recovers(
     hub: Hub, quick: None, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

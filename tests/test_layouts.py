@@ -193,6 +193,7 @@ def run(kind: str, place: int, devices: int, batch: int, context: int, kinds: di
     return dict(row)
 
 
+@pytest.mark.exhaustive
 def test_training_of_even_stages_agrees_with_the_formulas_of_stages() -> None:
     model = sf.architecture("gpt2-large")  # 36 layers, 20 heads
     found = layouts(

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from io import StringIO
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 
 import symformer as sf
 from symformer.documents.formats.table_float import arranged, line_width
+from symformer.documents.model_table import ModelTable
 from symformer.documents.table_files import comma_separated, page
 from symformer.language.errors import OptionError, SizeError, UnknownNameError
 from symformer.language.notation.significant import significant
@@ -296,24 +298,49 @@ def test_refusals_in_python() -> None:
 
 WIDE = {"quantities": ["params", "active-params", "flops", "kv-cache", "decode-flops", "weight-memory", "activations"],
         "columns": "every", "exact": True}  # fmt: skip
-TABLES = {
-    "narrow": sf.table(FOUR, ["params", "flops"], sizes={"S": 900, "B": 1}),
-    "broad": sf.table([*FOUR, "vit-base-patch16-224"], ["params", "active-params", "flops", "kv-cache"], per="token",
-                      columns="every", sizes={"S": 900, "C": 901}),
-    "page": sf.table(FOUR, ["params", "active-params", "flops", "kv-cache"], per="token", sizes={"S": 900, "C": 901}),
-    "panels": sf.table(FOUR, sizes={"S": 900, "B": 1, "C": 901}, **WIDE),  # type: ignore[arg-type]
-    "named": sf.table([replace(sf.model("gpt2"), target="a-long-name/" * 9 + "x" * 90), "gpt2"],
-                      ["params", "kv-cache"], per="token"),
-    "tall": sf.table(
-        ["qwen3-30b-a3b", "gpt-oss-20b", "nemotron-h-8b", "gemma-3-27b", "whisper-large-v3", "dit-xl-2", "sd3-medium"],
-        ["params", "flops", "kv-cache"], per="token", columns="every", sizes={"S": 900, "C": 901},
-    ),
-    "long": sf.table([f"gpt2{size}" for size in ("", "-medium", "-large", "-xl")] * 23, ["params"], columns=["L"]),
-}  # fmt: skip
+
+
+@cache
+def tables() -> dict[str, ModelTable]:
+    return {
+        "narrow": sf.table(FOUR, ["params", "flops"], sizes={"S": 900, "B": 1}),
+        "broad": sf.table(
+            [*FOUR, "vit-base-patch16-224"],
+            ["params", "active-params", "flops", "kv-cache"],
+            per="token",
+            columns="every",
+            sizes={"S": 900, "C": 901},
+        ),
+        "page": sf.table(
+            FOUR, ["params", "active-params", "flops", "kv-cache"], per="token", sizes={"S": 900, "C": 901}
+        ),
+        "panels": sf.table(FOUR, sizes={"S": 900, "B": 1, "C": 901}, **WIDE),  # type: ignore[arg-type]
+        "named": sf.table(
+            [replace(sf.model("gpt2"), target="a-long-name/" * 9 + "x" * 90), "gpt2"],
+            ["params", "kv-cache"],
+            per="token",
+        ),
+        "tall": sf.table(
+            [
+                "qwen3-30b-a3b",
+                "gpt-oss-20b",
+                "nemotron-h-8b",
+                "gemma-3-27b",
+                "whisper-large-v3",
+                "dit-xl-2",
+                "sd3-medium",
+            ],
+            ["params", "flops", "kv-cache"],
+            per="token",
+            columns="every",
+            sizes={"S": 900, "C": 901},
+        ),
+        "long": sf.table([f"gpt2{size}" for size in ("", "-medium", "-large", "-xl")] * 23, ["params"], columns=["L"]),
+    }
 
 
 def test_the_float_is_as_narrow_as_its_table() -> None:
-    chosen = {name: arranged(found.as_table()) for name, found in TABLES.items()}
+    chosen = {name: arranged(found.as_table()) for name, found in tables().items()}
     assert {name: (place.environment, len(panels)) for name, (place, panels) in chosen.items()} == {
         "narrow": ("table", 1),
         "broad": ("table*", 1),
@@ -323,9 +350,9 @@ def test_the_float_is_as_narrow_as_its_table() -> None:
         "tall": ("table*", 3),
         "long": ("table", 1),
     }
-    assert TABLES["long"].latex().count(r"\begin{table}") == 3  # 92 rows, at most 36 in each
-    assert r"\label{tab:models-3}" in TABLES["long"].latex()
-    for found in TABLES.values():
+    assert tables()["long"].latex().count(r"\begin{table}") == 3  # 92 rows, at most 36 in each
+    assert r"\label{tab:models-3}" in tables()["long"].latex()
+    for found in tables().values():
         assert "resize" not in found.latex()
 
 
@@ -367,7 +394,7 @@ def test_floats_fit_the_pages_of_papers(
     if shutil.which(engine) is None or subprocess.run(["kpsewhich", needs], check=False).returncode:
         pytest.skip(f"needs {engine} and {needs}")
     body = ""
-    for name, found in TABLES.items():
+    for name, found in tables().items():
         Path(f"{name}.tex").write_text(found.latex())
         body += f"Before.\\input{{{name}}}\n\n"
     start = CLASSES[publisher] + "\\usepackage{booktabs}\n\\begin{document}\n"

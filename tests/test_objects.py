@@ -182,6 +182,7 @@ def test_a_module_of_transformers_is_the_model_of_its_config() -> None:
         sf.model(changed)  # without 12*48 + 48 + 48*12 + 12 = 1,212 of one MLP
 
 
+@pytest.mark.exhaustive
 def test_any_other_module_has_fixed_sizes_and_exact_rows(tmp_path: Path) -> None:
     model = sf.model(OWN)
     assert model.params.value() == int(model.params) == 228 == sum(each.numel() for each in OWN.parameters())

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PHRASES = (
     r"\bhangs on\b",
@@ -113,6 +115,7 @@ def counted(root: Path) -> tuple[int, Counter[str]]:
     return words, found
 
 
+@pytest.mark.exhaustive
 def test_phrases_of_a_literal_translation_are_rare() -> None:
     words, found = counted(ROOT)
     assert words > 50_000

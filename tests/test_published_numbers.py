@@ -12,6 +12,8 @@ from symformer.documents.pages import anchor
 from symformer.documents.reference_pages import published_numbers
 from symformer.language.errors import DerivationError
 
+from .samples import sampled
+
 # By hand, from the publishers: the explanations of public numbers. The stored verdict is exact, another convention, or
 # a disagreement.
 TOLD = {
@@ -51,8 +53,9 @@ HEADINGS = {
 }
 
 
-def test_every_number_has_the_verdict_on_file_or_a_reason() -> None:
-    for entry in number_claims():
+@pytest.mark.parametrize("first", sampled(4, range(4)))
+def test_every_number_has_the_verdict_on_file_or_a_reason(first: int) -> None:
+    for entry in number_claims()[first::4]:
         found = entry.explanation  # it checks the stored verdict
         if found is None:
             assert entry.without, entry.id

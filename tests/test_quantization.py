@@ -179,6 +179,7 @@ def test_sizes_taken_from_a_quantized_config_do_not_answer_for_its_memory(tmp_pa
         llama.formula("inference-memory").value(path, B=1, C=2)
 
 
+@pytest.mark.exhaustive
 def test_a_trace_builds_the_unquantized_class(tmp_path: Path) -> None:
     path = written(tmp_path, {**ARCEE, **FP8})
     traced = sf.trace(path)

@@ -92,12 +92,14 @@ def test_documents_state_the_number_of_ranks(form: str) -> None:
     assert page.count(said) == 1
 
 
+@pytest.mark.exhaustive
 def test_a_comparison_as_a_document_states_the_ranks_of_both_sides_once(tmp_path: Path) -> None:
     page = tmp_path / "both.md"
     run("compare", "deepseek-v2", *ASKED, "-o", str(page))
     assert page.read_text("utf-8").count(f"= 32 ({STATED}). {MULTIPLY}") == 1
 
 
+@pytest.mark.exhaustive
 def test_a_live_page_knows_the_ranks_of_each_form() -> None:
     page = run("derive", *ASKED, "--live", "-o", "-", "--format", "html")
     (data,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)

@@ -62,7 +62,7 @@ def test_the_readme_has_both_setup_commands() -> None:
     ]
 
 
-SLOW = ("symformer layout", "symformer trace")
+SLOW = ("symformer layout", "symformer trace", "symformer derive gpt2 llama-2-7b")
 
 
 def test_each_page_has_its_own_commands_and_files() -> None:

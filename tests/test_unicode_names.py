@@ -25,6 +25,8 @@ from symformer.language.symbols import E, H
 from symformer.output.blocks import Code, Document, Equation, Heading, Math, Paragraph, Ref, Strong, Table, numbered
 from symformer.output.chain import Chain
 
+from .samples import sampled
+
 SIGNS = "_%&#${}\\^~<>|`'\""
 SCRIPTS = "模型 نموذج é🙂"
 NAMES = {
@@ -207,21 +209,27 @@ RUN = ["--set", f"B={10**15}", "--set", f"S={10**15}"]
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        *(["derive", "-q", "flops", *RUN, "-o", f"x.{each}"] for each in ("pdf", "tex", "md", "typ", "html", "zip")),
-        ["derive", "-o", "x.tex", "--fragment"],
-        ["derive", "-o", "x.tex", "--macros"],
-        ["derive", "-o", "x.html", "--live"],
-        *(["compare", "gpt2", "-o", f"x.{each}"] for each in ("pdf", "tex", "md", "typ", "html")),
-        *(["plot", "-o", f"x.{each}"] for each in ("svg", "pdf", "png", "tex")),
-        ["plot", "--kind", "shares", "-o", "x.svg"],
-        *(["compare", "gpt2", *more, "-o", "x.png"] for more in ([], ["--crossover", "L"])),
-        ["compare", "-q", "flops", "--divide-by", "params", *RUN[:2], "-o", "x.png"],
-        *(["sensitivity", *more, "-o", "x.png"] for more in ([], ["--x", "L"])),
-        ["solve", "--at-most", f"{10**32}", "--find", "L", "-o", "x.png"],
-        ["sweep", "--grid", "L=1:9:2", "-o", "x.png"],
-        ["show", "--json"],
-    ],
+    sampled(
+        3,
+        [
+            *(
+                ["derive", "-q", "flops", *RUN, "-o", f"x.{each}"]
+                for each in ("pdf", "tex", "md", "typ", "html", "zip")
+            ),
+            ["derive", "-o", "x.tex", "--fragment"],
+            ["derive", "-o", "x.tex", "--macros"],
+            ["derive", "-o", "x.html", "--live"],
+            *(["compare", "gpt2", "-o", f"x.{each}"] for each in ("pdf", "tex", "md", "typ", "html")),
+            *(["plot", "-o", f"x.{each}"] for each in ("svg", "pdf", "png", "tex")),
+            ["plot", "--kind", "shares", "-o", "x.svg"],
+            *(["compare", "gpt2", *more, "-o", "x.png"] for more in ([], ["--crossover", "L"])),
+            ["compare", "-q", "flops", "--divide-by", "params", *RUN[:2], "-o", "x.png"],
+            *(["sensitivity", *more, "-o", "x.png"] for more in ([], ["--x", "L"])),
+            ["solve", "--at-most", f"{10**32}", "--find", "L", "-o", "x.png"],
+            ["sweep", "--grid", "L=1:9:2", "-o", "x.png"],
+            ["show", "--json"],
+        ],
+    ),
     ids=" ".join,
 )
 def test_odd_folder_name_in_every_output(arguments: list[str], odd: str) -> None:
