@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from ..architectures import composed_model
@@ -147,7 +147,7 @@ class PrintedFormula:
 @cache
 def formula_claims() -> tuple[PrintedFormula, ...]:
     """Return every published formula: papers by year, then code and books."""
-    place = Path(__file__).parent.parent / "papers" / "formulas.json"
+    place = files("symformer.papers") / "formulas.json"
     loaded: list[dict[str, Any]] = json.loads(place.read_text("utf-8"))
     found = [
         PrintedFormula(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from ..architectures import composed_model
@@ -95,7 +95,7 @@ class PublishedNumber:
 @cache
 def number_claims() -> tuple[PublishedNumber, ...]:
     """Return every published number."""
-    place = Path(__file__).parent.parent / "papers" / "numbers.json"
+    place = files("symformer.papers") / "numbers.json"
     loaded: list[dict[str, Any]] = json.loads(place.read_text("utf-8"))
     return tuple(
         PublishedNumber(**{**facts, "working": tuple(WorkedLine(**each) for each in facts.get("working", ()))})

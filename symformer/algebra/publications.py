@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from ..output.blocks import BriefBlock, Paragraph, Table
 from ..papers import papers
@@ -48,7 +48,7 @@ class Publication:
 @cache
 def publications() -> dict[str, Publication]:
     """Return every source by its id: papers by year, then books, model cards and code."""
-    other: dict[str, str] = json.loads((Path(__file__).parent.parent / "papers" / "sources.json").read_text("utf-8"))
+    other: dict[str, str] = json.loads((files("symformer.papers") / "sources.json").read_text("utf-8"))
     known = {
         key: f"{found.short}, {found.title}" for key, found in sorted(papers().items(), key=lambda each: each[1].year)
     }

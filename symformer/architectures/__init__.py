@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from sympy import Integer
@@ -25,7 +25,7 @@ from ..models.provenance import ConfigLocation, Provenance
 from ..models.torch_modules import check_stored
 from .base_architecture import Architecture, Fields
 
-registry: Registry[Architecture] = Registry(__name__, str(Path(__file__).parent), Architecture)  # type: ignore[type-abstract]
+registry: Registry[Architecture] = Registry(__name__, Architecture)  # type: ignore[type-abstract]
 
 
 def names() -> list[str]:
@@ -65,7 +65,7 @@ def presets() -> dict[str, dict[str, Any]]:
     For a model on the Hub, ``hub`` is its id, and ``also`` has the ids of models of the same sizes that its authors
     derived from it. If an exact number of parameters is published, ``params`` has the number and who published it.
     """
-    loaded: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "presets.json").read_text("utf-8"))
+    loaded: dict[str, dict[str, Any]] = json.loads((files(__name__) / "presets.json").read_text("utf-8"))
     return loaded
 
 

@@ -11,7 +11,8 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from ..configs.common_fields import adds_weights
@@ -21,7 +22,7 @@ from .entries import LONGEST, equal_values, relettered, violated_condition
 from .measured_model import DIFFUSERS
 from .record import Record
 
-FOLDER = Path(__file__).parent / DIFFUSERS
+FOLDER: Traversable = files("symformer.catalogue") / DIFFUSERS
 CLASS = "_class_name"
 LONGEST_VALUE = 60  # characters of a field's value in a message
 
@@ -129,7 +130,7 @@ def stored_buffers(count: int, exact: bool = True) -> list[str]:
 
 def classes() -> list[str]:
     """Return the names of the diffusers classes in the catalogue."""
-    return sorted(place.stem for place in FOLDER.glob("*.json"))
+    return sorted(place.name.removesuffix(".json") for place in FOLDER.iterdir() if place.name.endswith(".json"))
 
 
 @cache

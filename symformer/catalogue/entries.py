@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any, get_args
 
 from sympy import Expr
@@ -27,7 +28,7 @@ from .json_merge import expand_rows, merge, without_sizes
 from .measured_model import STORED
 from .record import OPERATIONS, Find, Record
 
-FOLDER = Path(__file__).parent / "shelf"
+FOLDER: Traversable = files("symformer.catalogue") / "shelf"
 TYPES = "_types.json"  # the default class of each model type
 COMMON = "_common.json"  # the field names that the library's common code can read from any config
 LIVE = "_live.json"  # the common names that have an effect, or may have one that a run does not show
@@ -245,14 +246,21 @@ def entry_name(name: str, model_type: str) -> str:
         return name
     if (FOLDER / f"{name}.{model_type}.json").is_file():
         return name
-    found = (place.name.partition(".")[0] for place in FOLDER.glob(f"*.{model_type}.json"))
+    found = (class_name for class_name, other in _named_files() if other == model_type)
     return next((each for each in sorted(found) if spelling(each) == spelling(name)), name)
 
 
 def classes() -> list[tuple[str, str]]:
     """Return the classes that have an entry, each with its model type."""
-    found = (place.stem.partition(".") for place in FOLDER.glob("*.json") if place.name[0] != "_")
-    return sorted((name, model_type) for name, _, model_type in found if VARIANT not in model_type)
+    return sorted((name, model_type) for name, model_type in _named_files() if VARIANT not in model_type)
+
+
+def _named_files() -> Iterator[tuple[str, str]]:
+    """Yield the class and the model type in the name of each entry's file."""
+    for place in FOLDER.iterdir():
+        if place.name.endswith(".json") and not place.name.startswith("_"):
+            name, _, model_type = place.name.removesuffix(".json").partition(".")
+            yield name, model_type
 
 
 def entries_of(model_type: str) -> Iterator[CatalogueEntry]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..language.errors import TargetError
@@ -100,7 +99,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .wave_encoder import WaveEncoder as WaveEncoder
     from .xielu import XIELU as XIELU
 
-registry: Registry[Component] = Registry(__name__, str(Path(__file__).parent), Component)  # type: ignore[type-abstract]
+registry: Registry[Component] = Registry(__name__, Component)  # type: ignore[type-abstract]
 
 
 def names() -> list[str]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from importlib.resources import files as package_files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from ..language.errors import ConfigError, UnreadError, choose, listed
 from ..language.sizes import format_value
 
 # Every model type of transformers 5.23. A config with one of these types is never read as a config of another type.
-TYPES = Path(__file__).parent / "model_types.txt"
+TYPES = package_files("symformer.configs") / "model_types.txt"
 
 
 def reader(
     path: str,
     config: Mapping[str, Any],
-    files: Mapping[str, Path],
+    files: Mapping[str, Traversable],
     types: Callable[[str], tuple[str, ...]],
     classes: Callable[[str], Iterable[str]],
 ) -> tuple[str, str]:
@@ -69,7 +70,7 @@ def reader(
     raise UnreadError(f"{path}: 'model_type' is {spelt}, which no built-in architecture supports", near)
 
 
-def _likely(model_type: str, files: Mapping[str, Path]) -> Iterator[str]:
+def _likely(model_type: str, files: Mapping[str, Traversable]) -> Iterator[str]:
     """Yield the architecture of the same name, then those whose code contains the type. No other can support it."""
     called = model_type.replace("_", "-")
     if called in files:

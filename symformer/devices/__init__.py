@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from ..language.amounts import amount, rate
 from ..language.errors import OptionError, UnknownNameError, alternatives, listed, quoted
@@ -92,7 +92,7 @@ class Device(Immutable):
 @cache
 def devices() -> Mapping[str, Device]:
     """Return all devices by name."""
-    stored = json.loads((Path(__file__).parent / "devices.json").read_text("utf-8"))
+    stored = json.loads((files(__name__) / "devices.json").read_text("utf-8"))
     return {name: _device(name, **facts) for name, facts in stored.items()}
 
 

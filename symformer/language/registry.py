@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from inspect import isabstract
-from pathlib import Path
 from typing import Generic, TypeVar
 
 from .errors import SymformerError, UnknownNameError
@@ -18,24 +17,25 @@ T = TypeVar("T")
 class Registry(Generic[T]):
     """The classes of a package, each imported on first use, and those that other packages register."""
 
-    def __init__(self, package: str, folder: str, base: type[T]) -> None:
+    def __init__(self, package: str, base: type[T]) -> None:
         self.package = package
         self.base = base
         self.plugins = Plugins(package.rpartition(".")[2], base)
         other = ("__init__.py", f"{base.__module__.rpartition('.')[2]}.py")
-        found = (name for name in os.listdir(folder) if name.endswith(".py") and name not in other)
-        self.names = sorted(name.removesuffix(".py").replace("_", "-") for name in found)
-        self.folder = Path(folder)
+        modules = [
+            place for place in files(package).iterdir() if place.name.endswith(".py") and place.name not in other
+        ]
+        # The file of each built-in class, by name.
+        self.files = {
+            place.name.removesuffix(".py").replace("_", "-"): place
+            for place in sorted(modules, key=lambda place: place.name)
+        }
+        self.names = sorted(self.files)
         self.load = cache(self._load)
 
     def __contains__(self, name: str) -> bool:
         """Return whether there is a class with a name, built in or registered by another package."""
         return name in self.names or name in self.plugins.names()
-
-    @cached_property
-    def files(self) -> dict[str, Path]:
-        """The file of each built-in class, by name."""
-        return {name: self.folder / f"{name.replace('-', '_')}.py" for name in self.names}
 
     @property
     def all_names(self) -> list[str]:

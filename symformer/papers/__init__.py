@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from ..language.errors import UnknownNameError, joined
@@ -112,7 +112,7 @@ def escape(text: str) -> str:
 @cache
 def papers() -> dict[str, Paper]:
     """Return all papers by their keys."""
-    loaded: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "papers.json").read_text("utf-8"))
+    loaded: dict[str, dict[str, Any]] = json.loads((files(__name__) / "papers.json").read_text("utf-8"))
     return {key: Paper(key=key, **{**facts, "authors": tuple(facts["authors"])}) for key, facts in loaded.items()}
 
 

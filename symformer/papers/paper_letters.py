@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 
 from ..language.errors import UnknownNameError
 
 
 @cache
 def _tables() -> dict[str, dict[str, str]]:
-    loaded: dict[str, dict[str, str]] = json.loads((Path(__file__).parent / "letters.json").read_text("utf-8"))
+    loaded: dict[str, dict[str, str]] = json.loads((files(__package__) / "letters.json").read_text("utf-8"))
     return loaded
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from ..formulas import ranks
@@ -91,9 +91,7 @@ def convention_blocks(model: Model, quantity: str, found: Sequence[Alternative])
 @cache
 def users() -> tuple[ConventionUser, ...]:
     """Return the papers and tools of ``conventions.json`` with the conventions they use."""
-    loaded: list[dict[str, Any]] = json.loads(
-        (Path(__file__).parent.parent / "papers/conventions.json").read_text("utf-8")
-    )
+    loaded: list[dict[str, Any]] = json.loads((files("symformer.papers") / "conventions.json").read_text("utf-8"))
     return tuple(ConventionUser(**{**facts, "quantities": tuple(facts["quantities"])}) for facts in loaded)
 
 

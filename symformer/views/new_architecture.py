@@ -227,8 +227,7 @@ def _undone(path: str) -> Iterator[str]:
 def _loaded(name: str) -> type[Architecture]:
     """Return the class of an architecture, also if its file is newer than the list of architectures."""
     importlib.invalidate_caches()
-    package = architectures.__name__
-    return Registry(package, str(ROOT / package.replace(".", "/")), Architecture).load(name)  # type: ignore[type-abstract]
+    return Registry(architectures.__name__, Architecture).load(name)  # type: ignore[type-abstract]
 
 
 def _docstring(model: type[Architecture]) -> Iterator[str]:

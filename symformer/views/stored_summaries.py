@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from sympy import Expr
@@ -100,5 +101,5 @@ def file_text() -> str:
 
 @cache
 def _stored() -> Mapping[str, Mapping[str, str]]:
-    found: Mapping[str, Mapping[str, str]] = json.loads(FILE.read_text("utf-8"))
+    found: Mapping[str, Mapping[str, str]] = json.loads((files(__package__) / FILE.name).read_text("utf-8"))
     return found

@@ -37,7 +37,7 @@ from .torch_session import silence
 OF_A_CONFIG = ("config", "assumed", "reading")  # fields of a record that may differ for two configs with one formula
 
 
-def write(published: Sequence[Mapping[str, Any]], folder: Path = FOLDER) -> list[str]:
+def write(published: Sequence[Mapping[str, Any]], folder: Path = Path(str(FOLDER))) -> list[str]:
     """Write a file for each class of the configs, and return the reasons why some have no formula."""
     files: dict[str, dict[str, Any]] = {}
     refused = []

@@ -43,7 +43,7 @@ class Ruler:
         lines = [f"#told({size}pt, [{spelt}])" for spelt, size in self._asked]
         try:
             source: Any = (_PAGE + "\n".join(lines)).encode()
-            said = typst.query(source, "<told>", field="value", root=templates(), ignore_system_fonts=True)
+            said = typst.query(source, "<told>", field="value", root=str(templates()), ignore_system_fonts=True)
         except RuntimeError as error:
             raise DocumentError(f"Typst cannot measure the figure: {str(error).partition(chr(10))[0]}") from None
         self._known |= dict(zip(self._asked, json.loads(said), strict=True))

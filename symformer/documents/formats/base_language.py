@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +33,7 @@ from .page_layout import A4, EquationLine, Page, is_tall
 from .units import FILTERS
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BaseLoader, Environment
 
 
 # The syntax of all templates, with delimiters that none of the languages uses.
@@ -254,12 +256,12 @@ _LONG_NUMBER = re.compile(rf"\d{{1,3}}(?:,\d{{3}}){{{LONG_PART // 4},}}")
 @cache
 def environment() -> Environment:
     """Return the Jinja environment that loads the templates."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, StrictUndefined
 
     # None of the languages uses these delimiters. Each language escapes its values itself; HTML also escapes the values
     # in attributes and in the head of a page.
     found = Environment(
-        loader=FileSystemLoader(templates()),
+        loader=_loader(),
         block_start_string="<%",
         block_end_string="%>",
         variable_start_string="<%=",
@@ -276,10 +278,18 @@ def environment() -> Environment:
     return found
 
 
-def templates() -> Path:
+def templates() -> Traversable:
     """Return the folder of templates: inside the package in a wheel, at the top level in the repository."""
-    package = Path(__file__).parent.parent.parent
-    for folder in (package / "templates", package.parent / "templates"):
+    package = files("symformer")
+    for folder in (package / "templates", Path(str(package)).parent / "templates"):
         if folder.is_dir():
             return folder
     raise DocumentError(f"the templates of symformer are missing next to {package}; reinstall symformer")
+
+
+def _loader() -> BaseLoader:
+    """Return the loader of the templates, which in a wheel may be in an archive."""
+    from jinja2 import FileSystemLoader, PackageLoader
+
+    folder = templates()
+    return FileSystemLoader(folder) if isinstance(folder, Path) else PackageLoader("symformer", "templates")

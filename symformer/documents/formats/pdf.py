@@ -48,7 +48,7 @@ def typst_bytes(source: str, **arguments: Any) -> Any:
     import typst
 
     try:
-        return typst.compile(source.encode(), root=templates(), ignore_system_fonts=True, timestamp=0, **arguments)
+        return typst.compile(source.encode(), root=str(templates()), ignore_system_fonts=True, timestamp=0, **arguments)
     except RuntimeError as error:
         raise DocumentError(f"Typst rejected the document: {str(error).partition(chr(10))[0]}") from None
 
