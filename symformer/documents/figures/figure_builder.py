@@ -251,7 +251,8 @@ class FigureBuilder:
         shared = dict.fromkeys(weight.path for entry in entries for weight in entry.shared if weight.path not in own)
         if shared:
             yield ["reads ", Code(", ".join(shared))]
-        if any(entry.kind is OperationKind.ROTATE for entry in entries) and draft.scope is not None:
+        rotates = [entry.kind is OperationKind.ROTATE for entry in entries]
+        if any(rotates) and not all(rotates) and draft.scope is not None:  # the title of others says so
             yield ["rotary positions"]
         if any(entry.kind is OperationKind.POSITIONS and entry.function == "slopes" for entry in entries):
             yield ["linear biases (ALiBi)"]
