@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -325,12 +326,40 @@ def test_the_strip_states_the_order_of_layers(target: str, words: list[str]) -> 
     assert all(f"Layers, from the first: {each}." in shown.alt for each in words)
 
 
+# ``hybrid_override_pattern`` in the config.json of NVIDIA-Nemotron-Nano-9B-v2.
+NEMOTRON = "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-"
+
+
 def test_the_strip_of_nemotron_h_is_its_pattern() -> None:
-    """``hybrid_override_pattern`` in the config.json of NVIDIA-Nemotron-Nano-9B-v2."""
-    pattern = "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-"
     (strip,) = figure("nemotron-nano-9b-v2").strips
     letters = {"L_ssm": "M", "L_attn": "*", "L_mlp": "-"}
-    assert "".join(letters[str(strip.kinds[kind])] for kind in strip.order) == pattern
+    assert "".join(letters[str(strip.kinds[kind])] for kind in strip.order) == NEMOTRON
+
+
+@pytest.mark.parametrize(
+    ("target", "layers", "kinds"), [("nemotron-nano-9b-v2", NEMOTRON, "M*-"), ("gpt-oss-20b", "LG" * 12, "LG")]
+)
+def test_one_arrow_enters_the_first_layer_and_leaves_the_last(target: str, layers: str, kinds: str) -> None:
+    """The layers are one above another in the order of the config.json; gpt-oss alternates (OpenAI 2025, section 2)."""
+    drawn = drawing(figure(target))
+    bars = [each for each in drawn.shapes if isinstance(each, Rect) and each.fill in INKS and not each.stroke]
+    middles = Counter(round(each.x + each.w / 2, 3) for each in bars)
+    (x, count), *_ = middles.most_common()
+    column = sorted((each for each in bars if round(each.x + each.w / 2, 3) == x), key=lambda each: -each.y)
+    assert count == len(layers)
+    assert [each.fill for each in column] == [INKS[kinds.index(letter)] for letter in layers]
+    lines = [each for each in drawn.shapes if isinstance(each, Line)]
+    heads = [each.points[0] for each in lines if each.filled]  # the tip of each arrow
+    assert (x, pytest.approx(column[0].y + column[0].h)) in [(round(tip, 3), y) for tip, y in heads]
+    assert (x, pytest.approx(column[-1].y)) in [(round(start, 3), y) for start, y in (each.points[0] for each in lines)]
+
+
+def test_layers_in_an_unknown_order_are_dots_between_the_first_and_the_last() -> None:
+    (kinds,) = [frame for frame in frames(figure("gemma2").graph) if frame.mixed]
+    assert kinds.strip is None
+    assert plain(kinds.notes[0]) == "in the order given by the config"
+    squares = [each for each in drawing(figure("gemma2")).shapes if isinstance(each, Rect) and each.w == each.h > 7]
+    assert len(squares) == 2
 
 
 @pytest.mark.parametrize("target", ["deepseek-v3", "gemma-3-27b", "nemotron-nano-9b-v2"])

@@ -78,7 +78,9 @@ def choice_shapes(choice: ExpertChoice, room: float, ink: str, ruler: Ruler) -> 
     y = 6.6
     said: Line = [Math.of(choice.chosen), " of ", Math.of(choice.total), " experts"]
     if choice.numbers:
-        said = [*said, f" ({choice.numbers[0]} of {choice.numbers[1]})"]
+        brief_choice = f"{choice.numbers[0]} of {choice.numbers[1]}"
+        said = [*said, f" ({brief_choice})"]
+        said = said if ruler.width(said, SMALL) <= room else [f"{brief_choice} experts"]
     lines: list[tuple[Line, bool]] = [(said, False)]
     if choice.shared is not None:
         brief: Line = ["and ", Math.of(choice.shared), " shared"]

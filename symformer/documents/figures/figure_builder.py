@@ -30,6 +30,7 @@ from .operation_labels import operation, role
 
 # The roles of the parts that a slide shows in detail, the most important first.
 MAIN = ("attention", "state-space mixer", "linear attention", "recurrent block", "MLP")
+ORDERED = "in the order on the left, from bottom to top"
 
 
 class FigureBuilder:
@@ -188,10 +189,18 @@ class FigureBuilder:
         if draft.frame:
             graph = self._graph(draft.items, flow, draft, line.path)
             if draft.mixed:
-                said: Words = [f"in the order {'of the strip' if self.strips else 'given by the config'}"]
-                return Frame(draft.key, "Layers of several kinds", name, graph, amount, notes=[said])
+                counts = [item.line.count for item in draft.items]
+                strip = next((strip for strip in self.strips if {*counts} <= {*strip.kinds}), None)
+                order: Words = ["in the order given by the config" if strip is None else ORDERED]
+                title = "Layers of several kinds"
+                return Frame(draft.key, title, name, graph, amount, notes=[order], mixed=True, strip=strip)
             if draft.experts is not None:
-                said = [Math.of(draft.experts.chosen), " of ", Math.of(draft.experts.total), " chosen for each token"]
+                said: Words = [
+                    Math.of(draft.experts.chosen),
+                    " of ",
+                    Math.of(draft.experts.total),
+                    " chosen for each token",
+                ]
                 return Frame(draft.key, "Experts", name, graph, amount, notes=[said], stacked=True)
             if draft.scope is not None and draft.scope.mixture is not None:
                 name = draft.scope.mixture.name.removesuffix(".*")  # the list in the class

@@ -126,7 +126,8 @@ def _column_node(node: Node, stacks: Mapping[str, str]) -> Node:
     if isinstance(node, Box):
         return replace(node, name=name, amount=_amount(node.amount))
     stack: Line = [Strong(stacks[node.key])] if node.key in stacks else []
-    often: Line = ["× ", Math.of(node.times) if node.number is None else f"{node.number:,}"] if node.times != 1 else []
+    number = None if node.kind is not None else node.number  # of a kind of layers, the legend states it
+    often: Line = ["× ", Math.of(node.times) if number is None else f"{number:,}"] if node.times != 1 else []
     repetitions: Line = [*stack, *maybe(stack and often, " "), *often]
     return replace(
         node,
