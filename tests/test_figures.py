@@ -299,6 +299,14 @@ def test_attention_reads_queries_keys_and_values(
     assert found == expected
 
 
+def test_rotary_positions_read_cosines_and_sines() -> None:
+    """Su et al. 2021, equation 34: x cos(mθ) + rotated x sin(mθ), with one row of both tables per position."""
+    drawn = builder("llama-2-70b").part("layers.self_attn").graph
+    assert [plain(each) for each in drawn.ports] == ["x [B, S, E]", "cos, sin [2, S, D]"]
+    (rotary,) = [box for box in drawn.boxes() if _last(box.key) == "rotary"]
+    assert (rotary.title, rotary.notes) == ("Rotary positions", [])
+
+
 def test_queries_keys_and_values_of_one_product_leave_it_apart() -> None:
     drawn = drawing(builder("gpt2").part("h.attn"))
     starts = {each.points[0] for each in drawn.shapes if isinstance(each, Line) and not each.filled}
@@ -393,6 +401,9 @@ def test_the_experts_of_a_part_are_a_stack() -> None:
     (stack,) = frames(part)
     assert stack.stacked
     assert {_last(box.key) for box in stack.graph.boxes()} >= {"gate_up_proj", "down_proj"}
+    assert stack.title == "Experts"
+    matrices = [box.title for box in stack.graph.boxes() if _last(box.key) in ("gate_up_proj", "down_proj")]
+    assert matrices == ["Linear of each expert"] * 2
     titles = {_last(node.key): node.title for node in part.nodes if not isinstance(node, Plus)}
     assert titles["gate"] == "Router"
     assert "shared_experts" in titles  # next to the stack
