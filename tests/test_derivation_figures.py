@@ -35,7 +35,7 @@ from symformer.language.notation.display_tree import Power, tree
 from symformer.language.notation.svg import svg
 from symformer.language.symbols import A, D_rope, E, H, L_enc, name_size
 from symformer.models.model import Model
-from symformer.output.blocks import Block, Code, FigureBlock, Math, Strong, numbered, plain
+from symformer.output.blocks import Block, Code, FigureBlock, FigureSentence, Math, Paragraph, Strong, numbered, plain
 from symformer.targets.resolution import resolve
 from symformer.views.figure_facts import figure_facts
 
@@ -278,6 +278,39 @@ def test_figures_are_numbered_in_order() -> None:
     assert [(block.number, block.id) for block in blocks if isinstance(block, FigureBlock)] == [
         (1, "gpt2.params"),
         (2, "gpt2.flops"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("deepseek-v3",),
+        ("t5", "-q", "params", "-q", "flops"),
+        ("gpt2", "llama-3-8b", "whisper-tiny"),
+        ("gpt2", "--form", "worksheet"),
+    ],
+)
+def test_the_text_refers_to_each_figure_once(arguments: tuple[str, ...], folder: Path) -> None:
+    """In HTML and LaTeX with links; Markdown has no figures, and says nothing about any."""
+    page = derived(folder, "html", *arguments)
+    drawn = re.findall(r'<figure id="([^"]+)">', page)
+    assert drawn
+    assert re.findall(r'<a href="#(fig:[^"]+)">Figure (\d+)</a> shows', page) == [
+        (each, str(number)) for number, each in enumerate(drawn, 1)
+    ]
+    made = derived(folder, "tex", *arguments)
+    assert re.findall(r"Figure~\\ref\{(fig:[^}]+)\} shows", made) == re.findall(r"\\label\{(fig:[^}]+)\}", made)
+    assert "Figure" not in derived(folder, "md", *arguments)
+
+
+def test_a_sentence_about_a_figure_that_is_left_out_is_left_out() -> None:
+    said = FigureSentence("a", "shows a.")
+    blocks = [Paragraph(["One.", " ", said, " Two."]), Paragraph([said])]
+    assert [plain(block.line) for block in numbered(blocks)[0] if isinstance(block, Paragraph)] == ["One. Two."]
+    kept, _ = numbered([*blocks, FigureBlock(lambda page: Drawing(1, 1, []), ["A."], "a")])
+    assert [plain(block.line) for block in kept if isinstance(block, Paragraph)] == [
+        "One. Figure 1 shows a. Two.",
+        "Figure 1 shows a.",
     ]
 
 

@@ -8,12 +8,14 @@ from math import inf
 import pytest
 
 from symformer.documents.figures.architecture import architecture_figure
+from symformer.documents.figures.browser_text_width import ScreenRuler
 from symformer.documents.figures.figure import Figure
 from symformer.documents.figures.figure_diff import mark_differences
 from symformer.documents.figures.figure_page import NARROW, drawing
 from symformer.documents.figures.fitted_drawing import fitted_drawing
 from symformer.documents.figures.narrow_columns import column_width, narrow_columns
 from symformer.documents.figures.primitives import Drawing, Rect, Words
+from symformer.documents.formats.html import FORMAT as HTML
 from symformer.documents.formats.page_layout import A4
 from symformer.language.errors import OptionError
 from symformer.output.blocks import plain
@@ -96,6 +98,9 @@ def test_narrow_columns_are_legible_on_a_page(targets: tuple[str, ...]) -> None:
     whole = drawing(*columns, column=column_width(len(columns)), most=column_width(len(columns)))
     assert faults(whole) == []
     assert whole.width == pytest.approx(450)  # on A4, whose text is 453 points wide at margins of 2.5 cm
+    on_screen = fitted_drawing(columns, HTML.page, ScreenRuler())
+    assert faults(on_screen) == []
+    assert on_screen.width == pytest.approx(450)  # a screen scrolls a wide figure
 
 
 def test_emphasis_is_where_the_structure_differs_from_the_first() -> None:
@@ -151,6 +156,16 @@ def test_numbers_without_formulas_are_stated_in_narrow_columns() -> None:
     assert "× 12" in said
     drawn = drawing(*row("llama", "mixtral", "gpt2"))
     assert "× L" in [plain(each.line) for each in drawn.shapes if isinstance(each, Words)]
+
+
+def test_encoders_decoders_and_colours_are_explained_in_narrow_columns() -> None:
+    """Whisper has an encoder and a decoder (Radford et al. 2022, section 2.2), of 4 layers each in the tiny model."""
+    said = [plain(each.line) for each in drawing(*row("gpt2", "llama-3-8b", "whisper-tiny")).shapes
+            if isinstance(each, Words)]  # fmt: skip
+    assert "Encoder × 4" in said
+    assert "Decoder × 4" in said
+    assert "× 12" in said  # of GPT-2, which has only one list of layers
+    assert any(each.startswith("Grey with a thin edge: as in GPT-2. ≠ with a heavy edge:") for each in said)
 
 
 def test_only_the_column_that_is_too_high_has_layers_as_boxes() -> None:

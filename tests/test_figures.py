@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -298,6 +299,14 @@ def test_attention_reads_queries_keys_and_values(
     assert found == expected
 
 
+def test_rotary_positions_read_cosines_and_sines() -> None:
+    """Su et al. 2021, equation 34: x cos(mθ) + rotated x sin(mθ), with one row of both tables per position."""
+    drawn = builder("llama-2-70b").part("layers.self_attn").graph
+    assert [plain(each) for each in drawn.ports] == ["x [B, S, E]", "cos, sin [2, S, D]"]
+    (rotary,) = [box for box in drawn.boxes() if _last(box.key) == "rotary"]
+    assert (rotary.title, rotary.notes) == ("Rotary positions", [])
+
+
 def test_queries_keys_and_values_of_one_product_leave_it_apart() -> None:
     drawn = drawing(builder("gpt2").part("h.attn"))
     starts = {each.points[0] for each in drawn.shapes if isinstance(each, Line) and not each.filled}
@@ -325,12 +334,40 @@ def test_the_strip_states_the_order_of_layers(target: str, words: list[str]) -> 
     assert all(f"Layers, from the first: {each}." in shown.alt for each in words)
 
 
+# ``hybrid_override_pattern`` in the config.json of NVIDIA-Nemotron-Nano-9B-v2.
+NEMOTRON = "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-"
+
+
 def test_the_strip_of_nemotron_h_is_its_pattern() -> None:
-    """``hybrid_override_pattern`` in the config.json of NVIDIA-Nemotron-Nano-9B-v2."""
-    pattern = "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-"
     (strip,) = figure("nemotron-nano-9b-v2").strips
     letters = {"L_ssm": "M", "L_attn": "*", "L_mlp": "-"}
-    assert "".join(letters[str(strip.kinds[kind])] for kind in strip.order) == pattern
+    assert "".join(letters[str(strip.kinds[kind])] for kind in strip.order) == NEMOTRON
+
+
+@pytest.mark.parametrize(
+    ("target", "layers", "kinds"), [("nemotron-nano-9b-v2", NEMOTRON, "M*-"), ("gpt-oss-20b", "LG" * 12, "LG")]
+)
+def test_one_arrow_enters_the_first_layer_and_leaves_the_last(target: str, layers: str, kinds: str) -> None:
+    """The layers are one above another in the order of the config.json; gpt-oss alternates (OpenAI 2025, section 2)."""
+    drawn = drawing(figure(target))
+    bars = [each for each in drawn.shapes if isinstance(each, Rect) and each.fill in INKS and not each.stroke]
+    middles = Counter(round(each.x + each.w / 2, 3) for each in bars)
+    (x, count), *_ = middles.most_common()
+    column = sorted((each for each in bars if round(each.x + each.w / 2, 3) == x), key=lambda each: -each.y)
+    assert count == len(layers)
+    assert [each.fill for each in column] == [INKS[kinds.index(letter)] for letter in layers]
+    lines = [each for each in drawn.shapes if isinstance(each, Line)]
+    heads = [each.points[0] for each in lines if each.filled]  # the tip of each arrow
+    assert (x, pytest.approx(column[0].y + column[0].h)) in [(round(tip, 3), y) for tip, y in heads]
+    assert (x, pytest.approx(column[-1].y)) in [(round(start, 3), y) for start, y in (each.points[0] for each in lines)]
+
+
+def test_layers_in_an_unknown_order_are_dots_between_the_first_and_the_last() -> None:
+    (kinds,) = [frame for frame in frames(figure("gemma2").graph) if frame.mixed]
+    assert kinds.strip is None
+    assert plain(kinds.notes[0]) == "in the order given by the config"
+    squares = [each for each in drawing(figure("gemma2")).shapes if isinstance(each, Rect) and each.w == each.h > 7]
+    assert len(squares) == 2
 
 
 @pytest.mark.parametrize("target", ["deepseek-v3", "gemma-3-27b", "nemotron-nano-9b-v2"])
@@ -364,6 +401,9 @@ def test_the_experts_of_a_part_are_a_stack() -> None:
     (stack,) = frames(part)
     assert stack.stacked
     assert {_last(box.key) for box in stack.graph.boxes()} >= {"gate_up_proj", "down_proj"}
+    assert stack.title == "Experts"
+    matrices = [box.title for box in stack.graph.boxes() if _last(box.key) in ("gate_up_proj", "down_proj")]
+    assert matrices == ["Linear of each expert"] * 2
     titles = {_last(node.key): node.title for node in part.nodes if not isinstance(node, Plus)}
     assert titles["gate"] == "Router"
     assert "shared_experts" in titles  # next to the stack

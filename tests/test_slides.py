@@ -97,6 +97,16 @@ def test_a_sum_grows_by_one_line_per_slide_and_is_numbered_when_complete() -> No
     assert [bool(each.number) for each in layer] == [False, False, True]
 
 
+def test_matrix_products_have_their_names_in_the_figure() -> None:
+    """The names of the projections in transformers' LlamaAttention; in a layer, all of them are linear."""
+    deck = slides_of("llama-3-8b")
+    (whole,) = named(deck, "Llama")
+    block = next(block for block in whole.blocks if isinstance(block, FigureBlock))
+    said = [plain(each.line) for each in drawn(block, whole).shapes if isinstance(each, Words)]
+    assert {"q_proj", "k_proj", "v_proj", "o_proj"} <= {*said}
+    assert "Linear" not in said
+
+
 def test_the_number_and_the_shares_are_those_of_the_sizes() -> None:
     deck = slides_of("gpt2")
     (number,) = named(deck, "The number for gpt2")

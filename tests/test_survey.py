@@ -102,7 +102,8 @@ def test_models_with_the_same_formula_share_an_equation() -> None:
         ("gpt2.params", "a, b, d"), ("llama.params", "c"),
     ]  # fmt: skip
     told = [plain(block.line) for block in document.blocks if isinstance(block, Paragraph)]
-    assert "gpt2 (a), gpt2-xl and gpt2 (d) have the same structure; only sizes can differ." in told
+    same = "gpt2 (a), gpt2-xl and gpt2 (d) have the same structure; only sizes can differ."
+    assert f"{same} Figure 1 shows the structures side by side." in told
 
 
 def test_formulas_of_one_architecture_with_other_options_have_their_own_ids() -> None:
@@ -302,7 +303,7 @@ def test_plots_are_only_of_quantities_that_depend_on_a_length() -> None:
     models = with_lengths([sf.model(name) for name in ("gpt2", "llama-3-8b")], WHOLE, [{}] * 2)
     drawn = curves(ModelTable.of(models, WHOLE, [{}] * 2, per_token=True, totals=True))
     assert [(each.title, each.length) for each in drawn] == [
-        ("Training memory of one sequence", S), ("Inference memory of one sequence", C),
+        ("training memory of one sequence", S), ("inference memory of one sequence", C),
     ]  # fmt: skip
     _, llama = (dict(line.points) for line in drawn[1].lines)
     assert llama[8192] - llama[4096] == 131_072 * 4096  # the cache of 4,096 more tokens
@@ -369,7 +370,7 @@ def test_figures_of_a_survey_show_each_structure_once() -> None:
         "The structures of mamba2-2.7b and gemma-2-9b",
     ]
     said = [plain(each.line) for each in figures[1].draw(A4).shapes if isinstance(each, Words)]
-    assert "≠: GPT-2 has no such part, or one of another kind." in said
+    assert "≠ with a heavy edge: GPT-2 has no such part, or one of another kind." in " ".join(said)
 
 
 def test_papers_are_listed_once_and_attached() -> None:

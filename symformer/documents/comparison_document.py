@@ -101,6 +101,8 @@ def _chapter(found: Comparison) -> list[Block]:
         each.id == f"{model.id}.{measure.name}" for model, each in zip(found.models, found.formulas, strict=True)
     )
     drawn = comparison_figure(found.models, found.formulas) if alone and of_whole else []
+    for figure in drawn:
+        about.append(Paragraph([figure.mention("shows both models side by side.")]))
     return [*result, *about, *counted, *letters, *drawn, *holds, *rest]
 
 

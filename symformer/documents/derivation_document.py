@@ -28,6 +28,7 @@ from ..output.blocks import (
     Contents,
     Document,
     Equation,
+    FigureBlock,
     Heading,
     Line,
     Math,
@@ -39,6 +40,7 @@ from ..output.blocks import (
     formulas_in,
     listed,
     maybe,
+    with_sentence,
 )
 from ..output.chain import Chain
 from ..papers import paper
@@ -114,6 +116,8 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         for place, each in enumerate(found.quantities)
     ]
     drawn = illustration(found.figure) if form != "short" and found.figure else []
+    if drawn:
+        chapters[0] = chapters[0].mentioning(drawn[0])
     blocks: list[Block] = []
     related = nearest(found.relative) if found.relative else []
     shown = [block for each in chapters for block in each.blocks]
@@ -189,6 +193,11 @@ class _Chapter:
         """All blocks in order."""
         own = self.parts
         return [*self.result, *own.opening, *own.model, *self.holds, *own.rest, *self.checked]
+
+    def mentioning(self, figure: FigureBlock) -> _Chapter:
+        """Return the chapter with a sentence about the figure of the model."""
+        opening = with_sentence(self.parts.opening, figure.mention("shows the architecture."))
+        return replace(self, parts=replace(self.parts, opening=opening))
 
 
 def _chapter(

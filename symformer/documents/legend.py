@@ -265,7 +265,11 @@ ROWS = (
     LegendEntry("d", TensorName("d"), ["for each query and key, the table row of their distance"]),
     LegendEntry("d_enc", _at("d", _ENC), ["the same for the queries and keys of the encoder"]),
     LegendEntry("p", TensorName("p"), ["a fixed table of sines and cosines, one row per position or distance"]),
-    LegendEntry("θ", _THETA, ["the rotation angles, one per position and rotated pair of elements"]),
+    LegendEntry(
+        "θ",
+        _THETA,
+        ["the rotation angles, one per position and rotated pair of elements, as tables of cosines and sines"],
+    ),
     LegendEntry("θ_enc", _at("θ", _ENC), ["the rotation angles of the positions of the encoder"]),
     LegendEntry(
         "θ_n",

@@ -18,6 +18,7 @@ from ..output.blocks import (
     Code,
     Computation,
     Equation,
+    FigureBlock,
     Heading,
     Line,
     Math,
@@ -26,6 +27,7 @@ from ..output.blocks import (
     Ref,
     listed,
     maybe,
+    with_sentence,
 )
 from ..output.chain import Chain
 from ..views.derivation_facts import PartFacts
@@ -47,6 +49,7 @@ from .traced_run import TracedRun, without_run
 PARTS = Heading(1, ["The parts"])
 ADDED = " is what all of these layers have in common. The total of each kind of layer adds its own parts to it."
 RANKS = "Computations and their shapes are for all ranks together; tables and totals are for one rank."
+COMPUTES = "shows the computation."  # after the number of a figure
 STORED = "Shapes of matrices are output × input, even if the class stores the transpose."
 
 
@@ -205,18 +208,22 @@ class _Builder:
         for section in self.ideas:
             part = section.line.part
             purpose = part.purpose if self.computes and isinstance(part, Component) else ""
-            opening = [Paragraph(sentence(purpose))] if purpose and purpose not in known else []
+            opening: list[Block] = [Paragraph(sentence(purpose))] if purpose and purpose not in known else []
             known.add(purpose)
+            drawn = self._detail(section)
+            if drawn is not None and opening:
+                opening = with_sentence(opening, drawn.mention(COMPUTES))
             blocks += [self._heading(2, section), *opening, *place_lines(section, self.formula, self.computes)]
             blocks += [*self._computed(section), *(self.traced.blocks(section.line) if self.traced else ())]
-            blocks += [*self._detail(section), *operation_totals(section, self.formula), *self._derived(section)]
+            if drawn is not None:
+                blocks += [drawn] if opening else [Paragraph([drawn.mention(COMPUTES)]), drawn]
+            blocks += [*operation_totals(section, self.formula), *self._derived(section)]
         return [*blocks, *_silent(self.formula)]
 
-    def _detail(self, section: Section) -> list[Block]:
+    def _detail(self, section: Section) -> FigureBlock | None:
         """Return the figure of the inside of a part, if it is the first with attention, experts or a mixer."""
         name = in_class([section.line.path], self.formula)[0] if section.line.path else ()
-        drawn = detail(self.figure, section.line.key, name) if self.figure else None
-        return [drawn] if drawn else []
+        return detail(self.figure, section.line.key, name) if self.figure else None
 
     def _derived(self, section: Section) -> list[Block]:
         """Return the tables of a part and its equation."""

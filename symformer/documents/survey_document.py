@@ -22,6 +22,7 @@ from ..output.blocks import (
     Code,
     Document,
     Equation,
+    FigureBlock,
     Heading,
     Line,
     Math,
@@ -32,6 +33,7 @@ from ..output.blocks import (
     capital,
     listed,
     maybe,
+    with_sentence,
 )
 from ..output.chain import Chain
 from ..papers import paper
@@ -278,8 +280,12 @@ def _against_length(found: ModelTable) -> list[Block]:
     if not drawn:
         return []
     tables = [table for each in drawn for table in each.tables()]
-    figures = [figure for each in drawn for figure in each.figures()]
-    return [Heading(1, ["Costs against length"]), *map(Paragraph, explanations(found)), *tables, *figures]
+    figures = [(figure, each.title) for each in drawn for figure in each.figures()]
+    told = list[Piece]()
+    for figure, title in figures:
+        told += [*maybe(told, " "), figure.mention(f"shows the {title}.")]
+    said = [*([Paragraph(told)] if told else []), *map(Paragraph, explanations(found))]
+    return [Heading(1, ["Costs against length"]), *said, *tables, *(figure for figure, _ in figures)]
 
 
 def _differences(found: ModelTable) -> list[Block]:
@@ -311,11 +317,15 @@ def _differences(found: ModelTable) -> list[Block]:
         for named in alike.values()
         if len(named) > 1
     ]
-    blocks = [*equal, *_figures(found), *blocks]
+    figures = _figures(found)
+    for number, figure in enumerate(figures):
+        words = "shows the structures of further models." if number else "shows the structures side by side."
+        equal = with_sentence(equal, figure.mention(words))
+    blocks = [*equal, *figures, *blocks]
     return [Heading(1, ["Differences from ", Code(found.names[0])]), *blocks] if blocks else []
 
 
-def _figures(found: ModelTable) -> list[Block]:
+def _figures(found: ModelTable) -> list[FigureBlock]:
     """Return two models side by side with their formulas, or more in narrow columns; one model of each structure."""
     distinct = {_kind(model): number for number, model in reversed([*enumerate(found.models)])}
     numbers = sorted(distinct.values())

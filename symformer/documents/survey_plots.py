@@ -35,7 +35,7 @@ class Curves:
     """One quantity against a length, for each model that has it."""
 
     quantity: str
-    title: str  # "Forward FLOPs per token"
+    title: str  # "forward FLOPs per token"
     length: Symbol  # S or C
     unit: str
     lines: Sequence[PlotLine]
@@ -62,7 +62,11 @@ class Curves:
             for length in (2**power for power in STATED)
         ]
         more = " (continued)" if start else ""
-        caption: Line = [f"{self.title} at four values of the {self.meaning} ", Math.of(self.length), f"{more}."]
+        caption: Line = [
+            f"{capital(self.title)} at four values of the {self.meaning} ",
+            Math.of(self.length),
+            f"{more}.",
+        ]
         if any(plain(cell) == NO_VALUE for row in rows for cell in row):
             caption = [*caption, f" A dash marks a length {self._beyond('a model')}."]
             caption = [*caption, *maybe(self.by_positions, CONTINUED)]
@@ -76,9 +80,9 @@ class Curves:
         if len(self.lines) > MOST:
             return []
         axis: Line = [f"{self.meaning} ", Math.of(self.length), " (tokens)"]
-        said = f"{self.title} against the {self.meaning}"
+        said = f"{capital(self.title)} against the {self.meaning}"
         alt = described(self.lines, said, self.unit)
-        plot = LinePlot(self.lines, axis, [self.title], _UNITS.get(self.unit, self.unit), said, alt)
+        plot = LinePlot(self.lines, axis, [capital(self.title)], _UNITS.get(self.unit, self.unit), said, alt)
         ends = len({line.points[-1][0] for line in self.lines}) > 1
         caption: Line = [said, " ", Math.of(self.length), ", on logarithmic axes."]
         if ends:
@@ -120,7 +124,7 @@ def _curves(found: ModelTable, name: str, column: Sequence[TableCell]) -> Curves
     title += (
         " of one sequence" if whole and any(cell.formula and B in cell.formula.dependencies for cell in column) else ""
     )
-    return Curves(name, capital(title), length, unit, lines, by_positions)
+    return Curves(name, title, length, unit, lines, by_positions)
 
 
 def _length(found: ModelTable, name: str, column: Sequence[TableCell]) -> Symbol | None:

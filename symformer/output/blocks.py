@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Literal
@@ -78,7 +78,19 @@ class EquationNumber:
     number: int = 0
 
 
-Piece = str | Math | Code | Strong | Cited | Ref | EquationNumber
+@dataclass(frozen=True)
+class FigureSentence:
+    """A sentence about a figure, such as ``Figure 1 shows the architecture.``; without the figure, it is left out.
+
+    ``id`` is the id of the figure, and ``words`` follow its number.
+    """
+
+    id: str
+    words: str
+    number: int = 0
+
+
+Piece = str | Math | Code | Strong | Cited | Ref | EquationNumber | FigureSentence
 Line = Sequence[Piece]
 
 
@@ -210,6 +222,10 @@ class FigureBlock:
         """Whether it takes the rest of a page, or is omitted if that is too little."""
         return self.overviews is not None
 
+    def mention(self, words: str) -> FigureSentence:
+        """Return a sentence about the figure, which starts with its number."""
+        return FigureSentence(self.id, words)
+
 
 @dataclass(frozen=True)
 class Exercise:
@@ -251,6 +267,8 @@ def plain(line: Line, spell: Callable[[Tree], str] = text) -> str:
                 said += f"[{number or key}]"
             case Ref(_, number) | EquationNumber(_, number):
                 said += f"({number})"
+            case FigureSentence(_, words, number):
+                said += f"Figure {number} {words}"
     return said
 
 
@@ -319,11 +337,38 @@ def _equation_ids(block: Block) -> Iterator[str]:
             yield from (piece.id for piece in pieces if isinstance(piece, EquationNumber))
 
 
+def with_sentence(blocks: Sequence[Block], said: FigureSentence) -> list[Block]:
+    """Return blocks with a sentence about a figure at the end of their last paragraph, or as a paragraph of its own."""
+    if blocks and isinstance(blocks[-1], Paragraph):
+        return [*blocks[:-1], replace(blocks[-1], line=[*blocks[-1].line, " ", said])]
+    return [*blocks, Paragraph([said])]
+
+
+def without_sentences(blocks: Iterable[Block], kept: Container[str] = ()) -> Iterator[Block]:
+    """Yield blocks without the sentences about figures, except those about the figures with these ids."""
+    for block in blocks:
+        if not isinstance(block, Paragraph):
+            yield block
+            continue
+        line: list[Piece] = []
+        for piece in block.line:
+            if not isinstance(piece, FigureSentence) or piece.id in kept:
+                line.append(piece)
+            elif line and line[-1] == " ":
+                line.pop()
+        if line or not block.line:
+            yield replace(block, line=line)
+
+
 def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
     """Return the blocks with numbered equations, tables, figures and citations, and the keys of the cited papers.
 
-    Equations with an id and tables with a caption are numbered; papers are numbered in the order of citation.
+    Equations with an id and tables with a caption are numbered; papers are numbered in the order of citation. A
+    sentence about a figure that is not among the blocks is left out.
     """
+    drawn = [block.id for block in blocks if isinstance(block, FigureBlock)]
+    figures = {each: number for number, each in enumerate(drawn, 1) if each}
+    blocks = [*without_sentences(blocks, figures)]
     keys = list(dict.fromkeys(piece.key for line in lines(blocks) for piece in line if isinstance(piece, Cited)))
     ids = [each for block in blocks for each in _equation_ids(block)]
     numbers = {each: number for number, each in enumerate(ids, 1)}
@@ -340,6 +385,8 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
                 return Ref(each, numbers[each])
             case EquationNumber(each):
                 return EquationNumber(each, numbers[each])
+            case FigureSentence(each, words):
+                return FigureSentence(each, words, figures[each])
         return piece
 
     def resolved(block: Block) -> Block:

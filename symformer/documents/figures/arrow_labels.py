@@ -10,9 +10,12 @@ from ...language.shape_lines import Shape
 from ...output.blocks import Line, Math, Piece
 from .figure import Arrow, Graph, Plus
 
+INPUTS = {"angles": "cos, sin"}  # inputs with another name in figures: the tables of rotary positions
+
 
 def shape_text(name: str, shape: Shape) -> Line:
     """Return a name with a shape, such as ``tokens [B, S]``."""
+    name = INPUTS.get(name, name)
     dims: list[Piece] = []
     for dim in shape:
         dims += [", " if dims else "", Math.of(dim)]

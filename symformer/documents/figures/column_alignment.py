@@ -51,7 +51,8 @@ def aligned(figures: Sequence[Figure], levels: Sequence[Mapping[str, float]]) ->
         standing = {
             number: levels[number][key]
             for number, key in row.keys.items()
-            if levels[number].get(key, -1.0) >= last[number]  # otherwise in another order in this figure
+            # A figure with two towers has no levels; a lower node is in another order in its figure.
+            if key in levels[number] and levels[number][key] >= last[number]
         }
         top = max((y + shifts[number] for number, y in standing.items()), default=0.0)
         for number, y in standing.items():

@@ -63,7 +63,8 @@ def routers(entries: Sequence[Entry]) -> set[str]:
 def choice_shapes(choice: ExpertChoice, room: float, ink: str, ruler: Ruler) -> tuple[list[Shape], float]:
     """Return the rows of experts and their words, with their height; the row of one model has its own numbers."""
     chosen, total = choice.numbers or (2, MOST + 1)
-    count = min(total, MOST)
+    dots = ruler.width(["…"], SMALL)
+    count = min(total, MOST, max(2, int((room - dots - 1) / STEP)))
     filled = min(chosen, count - (chosen < total))
     marked = {place * count // filled for place in range(filled)} if filled else set()
     shapes: list[Shape] = [
@@ -72,12 +73,14 @@ def choice_shapes(choice: ExpertChoice, room: float, ink: str, ruler: Ruler) -> 
     ]
     x = STEP * count + 1
     if total > count:
-        shapes.append(Words(x, 6.4, ["…"], ruler.width(["…"], SMALL), SMALL))
-        x += ruler.width(["…"], SMALL) + 2
+        shapes.append(Words(x, 6.4, ["…"], dots, SMALL))
+        x += dots + 2
     y = 6.6
     said: Line = [Math.of(choice.chosen), " of ", Math.of(choice.total), " experts"]
     if choice.numbers:
-        said = [*said, f" ({choice.numbers[0]} of {choice.numbers[1]})"]
+        brief_choice = f"{choice.numbers[0]} of {choice.numbers[1]}"
+        said = [*said, f" ({brief_choice})"]
+        said = said if ruler.width(said, SMALL) <= room else [f"{brief_choice} experts"]
     lines: list[tuple[Line, bool]] = [(said, False)]
     if choice.shared is not None:
         brief: Line = ["and ", Math.of(choice.shared), " shared"]

@@ -109,6 +109,8 @@ class Frame:
     notes: Sequence[Line] = ()
     differs: bool = False
     kind: int | None = None  # the number of its kind of layers in the strip of layers
+    mixed: bool = False  # whether it contains the kinds of layers of one list, without arrows between them
+    strip: LayerStrip | None = None  # the order of these layers, if it is known
     stacked: bool = False  # whether it is one of several parallel copies, such as experts
     lift: float = 0.0  # additional space below its row
     bracketed: bool = True  # whether the number of repetitions is next to a bracket, and not in its head

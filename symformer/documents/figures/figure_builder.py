@@ -30,6 +30,7 @@ from .operation_labels import operation, role
 
 # The roles of the parts that a slide shows in detail, the most important first.
 MAIN = ("attention", "state-space mixer", "linear attention", "recurrent block", "MLP")
+ORDERED = "in the order on the left, from bottom to top"
 
 
 class FigureBuilder:
@@ -188,10 +189,18 @@ class FigureBuilder:
         if draft.frame:
             graph = self._graph(draft.items, flow, draft, line.path)
             if draft.mixed:
-                said: Words = [f"in the order {'of the strip' if self.strips else 'given by the config'}"]
-                return Frame(draft.key, "Layers of several kinds", name, graph, amount, notes=[said])
+                counts = [item.line.count for item in draft.items]
+                strip = next((strip for strip in self.strips if {*counts} <= {*strip.kinds}), None)
+                order: Words = ["in the order given by the config" if strip is None else ORDERED]
+                title = "Layers of several kinds"
+                return Frame(draft.key, title, name, graph, amount, notes=[order], mixed=True, strip=strip)
             if draft.experts is not None:
-                said = [Math.of(draft.experts.chosen), " of ", Math.of(draft.experts.total), " chosen for each token"]
+                said: Words = [
+                    Math.of(draft.experts.chosen),
+                    " of ",
+                    Math.of(draft.experts.total),
+                    " chosen for each token",
+                ]
                 return Frame(draft.key, "Experts", name, graph, amount, notes=[said], stacked=True)
             if draft.scope is not None and draft.scope.mixture is not None:
                 name = draft.scope.mixture.name.removesuffix(".*")  # the list in the class
@@ -251,7 +260,8 @@ class FigureBuilder:
         shared = dict.fromkeys(weight.path for entry in entries for weight in entry.shared if weight.path not in own)
         if shared:
             yield ["reads ", Code(", ".join(shared))]
-        if any(entry.kind is OperationKind.ROTATE for entry in entries) and draft.scope is not None:
+        rotates = [entry.kind is OperationKind.ROTATE for entry in entries]
+        if any(rotates) and not all(rotates) and draft.scope is not None:  # the title of others says so
             yield ["rotary positions"]
         if any(entry.kind is OperationKind.POSITIONS and entry.function == "slopes" for entry in entries):
             yield ["linear biases (ALiBi)"]

@@ -11,14 +11,15 @@ from ...output.blocks import Line, Math
 from .column_alignment import node_kind
 from .figure import Box, Figure, Frame, Graph, Node, Plus
 
-MARKED = "≠: missing from the other model, or with a different formula there."
+GREY = "Grey: the same in both models."
+MARKED = f"≠: missing from the other model, or with a different formula there. {GREY}"
 
 
 def mark_differences(left: Figure, right: Figure) -> tuple[Figure, Figure]:
     """Return both figures with their differences marked."""
     first, second = _graphs(left.graph, right.graph)
     return tuple(  # type: ignore[return-value]
-        replace(figure, graph=graph, notes=[*figure.notes, *([MARKED] if _marked(first) or _marked(second) else [])])
+        replace(figure, graph=graph, notes=[*figure.notes, MARKED if _marked(first) or _marked(second) else GREY])
         for figure, graph in ((left, first), (right, second))
     )
 

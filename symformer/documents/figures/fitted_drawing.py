@@ -9,7 +9,7 @@ from sympy import Add
 from ..formats.page_layout import Page
 from .figure import Figure
 from .figure_page import BETWEEN, drawing
-from .narrow_columns import column_width
+from .narrow_columns import WIDEST, column_width
 from .overview import with_fewer_boxes
 from .primitives import LEGIBLE, Drawing
 from .text_width import Ruler
@@ -40,7 +40,7 @@ def fitted_drawing(figures: Sequence[Figure], page: Page, ruler: Ruler | None = 
         for wider in (1.0, WIDER):
             column, most = (wider * width for width in page.figure)
             if figures[0].narrow:
-                column = most = column_width(len(figures), page.broad)
+                column = most = column_width(len(figures), min(page.broad, WIDEST))  # a screen has any width
             elif len(figures) > 1:
                 column = most = min(column, (most - BETWEEN) / 2)
             drawn = drawing(*figures, column=column, most=most, ruler=ruler)

@@ -7,11 +7,12 @@ from ...output.blocks import Code, Line, Math
 from .box_content import FORMULA, HEAVY, TITLE, BoxContent, amount_text, fit_line, marked, shorten, title_lines
 from .figure import Frame
 from .graph_layout import GraphLayout
-from .layer_strip import KEY, bar
-from .primitives import BLACK, GREY, LEADING, SMALL, Path, Rect, Shape, Words
+from .layer_strip import KEY, SLIM, WIDE, bar, column_shapes
+from .primitives import BLACK, GREY, LEADING, SMALL, Path, Rect, Shape, Words, arrow
 from .text_width import Ruler
-from .x_coordinates import BRACKET, EDGE, PlacedGraph, times_of
+from .x_coordinates import BRACKET, EDGE, PORT, PlacedGraph, times_of
 
+BESIDE = 7.2  # between the widest layer of the column and what is next to it
 STACK = 2.4  # between the edges of copies
 
 
@@ -24,7 +25,9 @@ def draw_frame(
     """
     says = times_of(frame)
     margin = brackets if sided is None else 0.0
-    inside = width - brackets - 2 * EDGE
+    wide = WIDE if frame.bracketed else SLIM
+    column = wide + BESIDE * wide / WIDE if frame.mixed else 0.0
+    inside = width - brackets - 2 * EDGE - column
     inner = GraphLayout(frame.graph, inside, ruler, draw_frame, sided=sided).placed()
     head = _head(frame, inside, inner.out if frame.graph.gives else None, ruler)
     foot = 0.0 if frame.graph.arrows else EDGE
@@ -55,16 +58,25 @@ def draw_frame(
             drawn.append(Words(aside, y, line, ruler.width(line, FORMULA), FORMULA, anchor))  # type: ignore[arg-type]
     if frame.stacked:
         drawn = [*_behind(margin, width - brackets), *drawn]
-    drawn += [shape.moved(margin + EDGE, 0) for shape in head.shapes]
-    drawn += [shape.moved(margin + EDGE, head.height) for shape in inner.shapes]
+    start = margin + EDGE + column
+    drawn += [shape.moved(start, 0) for shape in head.shapes]
+    drawn += [shape.moved(start, head.height) for shape in inner.shapes]
     if frame.graph.gives:
-        drawn.append(Path(((margin + EDGE + inner.out, head.height), (margin + EDGE + inner.out, 0))))
+        drawn.append(Path(((start + inner.out, head.height), (start + inner.out, 0))))
     for y in (y for ys in inner.sides.values() for y in ys):
         drawn.append(Path(((margin, height - foot - y), (margin + EDGE, height - foot - y))))
     sides = {port: [foot + y for y in ys] for port, ys in inner.sides.items()}
-    ports = [margin + EDGE + x for x in inner.ports]
+    ports, out = [start + x for x in inner.ports], start + inner.out
+    if frame.mixed:  # one arrow into the first layer and out of the last
+        out = margin + max(PORT + 0.3, EDGE + wide / 2 - 1)
+        drawn += column_shapes(frame.strip, out, wide, height, flows=bool(ports))
+        ports[:1] = [out] if ports else []
+        for place, port in enumerate(sorted(sided or ()), 1):  # such as the output of an encoder
+            y = height * place / (len(sided or ()) + 1)
+            drawn += arrow([(margin, y), (out - wide / 2, y)])
+            sides[port] = [height - y]
     levels = {key: foot + y for key, y in inner.levels.items()}
-    return PlacedGraph(width, height, drawn, ports, margin + EDGE + inner.out, sides, levels=levels)
+    return PlacedGraph(width, height, drawn, ports, out, sides, levels=levels)
 
 
 def _behind(margin: float, width: float) -> list[Shape]:
@@ -79,6 +91,10 @@ def _behind(margin: float, width: float) -> list[Shape]:
 def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxContent:
     """Return the title of a frame and the amount of one copy, on either side of its outgoing line."""
     left, right = (width, width) if out is None else (out - 5, width - out - 5)
+    start = 0.0
+    if out is not None and out < width / 3:  # the line leaves no room on its left
+        start = out + 5
+        left = right = (width - start) / 2
     rows: list[tuple[Line, float, str]] = [(line, TITLE, BLACK) for line in title_lines(frame, ruler, left)]
     beside_title = 0.0
     if frame.title and frame.name:
@@ -94,7 +110,7 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxCon
     drawn: list[Shape] = []
     y = 3.0
     for line, size, ink in rows:
-        x = beside_title if ink == GREY else 0.0
+        x = start + (beside_title if ink == GREY else 0.0)
         y += 0.0 if ink == GREY and beside_title else LEADING - (0 if size == TITLE else 1)
         drawn.append(Words(x, y - 2, line, ruler.width(line, size), size, "left", ink))
     said = amount_text(frame.amount)

@@ -210,7 +210,8 @@ class GraphLayout(XCoordinates):
             points.append((way.x, end))
         else:
             points += [(way.starts, middle), (rim, middle)]
-        self._put(points, height, head=not isinstance(target.node, Frame) and (target.node is not None or self.whole))
+        into = isinstance(target.node, Frame) and not (target.node.mixed and way.edge.enters)  # it goes on inside
+        self._put(points, height, head=not into and (target.node is not None or self.whole))
 
     def _from_left(self, way: ArrowRoute, height: float) -> None:
         """Draw an arrow from the left edge of the graph, and note where it enters."""

@@ -20,6 +20,7 @@ from .figure import Amount, Box, Figure, Frame, Graph, Node
 from .figure_body import figure_body
 from .figure_page import BETWEEN, COLUMN, drawing, usual_width
 from .layer_strip import strip_shapes
+from .operation_labels import PRODUCTS
 from .overview import close_frame, innermost_frames
 from .primitives import WHITE, Drawing, Rect, Shape, Words
 from .text_width import Ruler
@@ -217,9 +218,11 @@ def _plain_node(node: Node, room: float, ruler: Ruler) -> Node:
         graph = _plain(node.graph, room, ruler)
         return replace(node, name=name, notes=(), graph=graph, amount=_short(node.amount, room / 2, ruler))
     if isinstance(node, Box):
-        name = "" if node.title else node.name
+        # One name per box, so that it is large: the title, or the name in torch of one of several matrix products.
+        title = "" if node.title in PRODUCTS and node.name else node.title
+        name = "" if title else node.name
         amount = _short(node.amount, room - 2 * PAD, ruler)
-        return replace(node, name=name, notes=(), experts=None, copies=ONE, amount=amount)
+        return replace(node, title=title, name=name, notes=(), experts=None, copies=ONE, amount=amount)
     return node
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...formulas.formula import Formula
 from ...models.model import Model
-from ...output.blocks import Block, Code, FigureBlock, Line, listed
+from ...output.blocks import Code, FigureBlock, Line, listed
 from ...views.figure_facts import FigureFacts, figure_facts
 from .primitives import MOST_COLUMNS
 
@@ -19,30 +19,32 @@ if TYPE_CHECKING:
     from .text_width import Ruler
 
 
-def illustration(found: FigureFacts, filled: bool = True) -> list[Block]:
+def illustration(found: FigureFacts, filled: bool = True) -> list[FigureBlock]:
     """Return the figure of a model; it only names the parts if it is not ``filled``."""
     return [FigureBlock(partial(_drawn, found, filled), _caption(found, filled), found.formula.id)]
 
 
-def compact_illustration(found: FigureFacts) -> list[Block]:
+def compact_illustration(found: FigureFacts) -> list[FigureBlock]:
     """Return the figure of a model for the rest of a page, with as much detail as fits."""
     draw, overviews = partial(_drawn, found, True), partial(_overviews, found)
     return [FigureBlock(draw, _caption(found, filled=False), found.formula.id, overviews=overviews)]
 
 
-def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> list[Block]:
+def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> list[FigureBlock]:
     """Return the figure of two models; empty if one of the formulas is not a sum over boxes."""
     if len(models) != 2 or not all(formula.additive for formula in formulas):
         return []
     sides = [figure_facts(*side) for side in zip(models, formulas, strict=True)]
     caption: Line = [
         f"{' and '.join(each.subject.title for each in sides)} side by side, each with its own symbols; ≠ marks parts "
-        "that the other model lacks, or for which it has a different formula."
+        "that the other model lacks, or for which it has a different formula, and grey parts are the same in both."
     ]
     return [FigureBlock(partial(_both, sides), caption, f"{formulas[0].id}.beside")]
 
 
-def aligned_figures(models: Sequence[Model], formulas: Sequence[Formula | None], names: Sequence[str]) -> list[Block]:
+def aligned_figures(
+    models: Sequence[Model], formulas: Sequence[Formula | None], names: Sequence[str]
+) -> list[FigureBlock]:
     """Return figures of several models in narrow columns, each compared with the first model.
 
     Models whose formula is not a sum over boxes are left out. Many models have several figures.
@@ -67,15 +69,16 @@ def aligned_figures(models: Sequence[Model], formulas: Sequence[Formula | None],
     groups = -(-len(sides) // MOST_COLUMNS)
     step = -(-len(sides) // groups)
     first, first_name = sides[0]
-    blocks: list[Block] = []
+    blocks: list[FigureBlock] = []
     for start in range(0, len(sides), step):
         some = sides[start : start + step]
         caption: Line = [
             "The structures of ",
             *listed(*([Code(name)] for _, name in some)),
-            ". ≠ marks parts that ",
+            ". Parts in grey with a thin edge are as in ",
             Code(first_name),
-            " lacks, or that are of another kind there. Sizes do not count as differences.",
+            "; ≠ and a heavy edge mark parts that it lacks, or that are of another kind there. Sizes do not count as "
+            "differences.",
         ]
         shown = [found for found, _ in some]
         blocks.append(FigureBlock(partial(_columns, shown, first), caption, f"survey.structure.{start + 1}"))

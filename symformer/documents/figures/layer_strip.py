@@ -15,7 +15,7 @@ from ...language.symbols import letter
 from ...ledger.facts import Ledger
 from ...ledger.layer_kinds import mixtures
 from ...output.blocks import Line, Math, Piece
-from .primitives import LEADING, SMALL, Rect, Shape, Words
+from .primitives import BLACK, LEADING, SMALL, WHITE, Circle, Path, Rect, Shape, Words, arrow
 from .text_width import Ruler
 
 # Kinds differ in colour (Okabe and Ito) and in height, for printing in black and white.
@@ -25,6 +25,12 @@ PITCH = 7.0  # maximum width of a bar with the gap after it
 THIN = 2.6  # minimum
 GAP = 0.8
 KEY = 5.0  # width of a bar of the legend
+WIDE, SLIM = 9.8, 4.4  # the widest layer in the column of a frame, and in a narrow column of one of several models
+TALLEST = 11.0  # maximum height of a layer in the column, with the gap after it
+ENTRY, EXIT = (
+    10.0,
+    6.0,
+)  # minimum length of the arrow into the first layer of the column, and of the line out of the last
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,44 @@ def bar(kind: int, x: float, y: float, width: float) -> Rect:
     """Return the bar of a layer of one kind; ``y`` is its lower end."""
     high = HEIGHTS[kind % len(HEIGHTS)]
     return Rect(x, y - high, width, high, fill=INKS[kind % len(INKS)], stroke=0)
+
+
+def column_shapes(strip: LayerStrip | None, x: float, wide: float, high: float, flows: bool) -> list[Shape]:
+    """Return the layers of a frame one above another, the first at the bottom, with the arrow through all of them.
+
+    Parameters
+    ----------
+    strip
+        The layers; None if their order is not known, for a first and a last layer with dots between them.
+    x
+        The middle of the column.
+    wide
+        The width of the widest layer.
+    high
+        The height of the frame.
+    flows
+        Whether the data flow is known, which the arrow shows.
+
+    """
+    shapes: list[Shape] = []
+    room = high - ENTRY - EXIT
+    if strip is None:
+        top, foot = EXIT, high - ENTRY
+        shapes += [Rect(x - wide / 2, y, wide, wide, fill=WHITE, stroke=0.5) for y in (top, foot - wide)]
+        middle = (top + foot) / 2
+        shapes += [Circle(x, middle + step, 0.5, fill=BLACK) for step in (-4.0, 0.0, 4.0)]
+        if flows:
+            shapes += [Path(((x, top + wide), (x, middle - 8))), Path(((x, middle + 8), (x, foot - wide)))]
+    else:
+        pitch = min(TALLEST, room / len(strip.order))
+        long = pitch - GAP * min(1, pitch / 4)
+        foot = high - ENTRY - (room - pitch * len(strip.order)) / 2
+        top = foot - pitch * (len(strip.order) - 1) - long
+        for place, kind in enumerate(strip.order):
+            own = wide * HEIGHTS[kind % len(HEIGHTS)] / HEIGHTS[0]
+            y = foot - place * pitch - long
+            shapes.append(Rect(x - own / 2, y, own, long, fill=INKS[kind % len(INKS)], stroke=0))
+    return [*shapes, *arrow([(x, high), (x, foot)]), Path(((x, top), (x, 0)))] if flows else shapes
 
 
 def strip_shapes(strip: LayerStrip, room: float, ruler: Ruler) -> tuple[list[Shape], float]:

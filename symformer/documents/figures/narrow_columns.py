@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from ...language.errors import OptionError
-from ...output.blocks import Line, Math
+from ...output.blocks import Line, Math, Strong, maybe
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .figure_diff import mark_missing, matching, words_of
 from .figure_page import NARROW
 from .primitives import MOST_COLUMNS
+from .towers import towers
 
 WIDEST = 450.0  # points: the width of all columns, for a page of A4
 STATED = Fraction(1, 1000)  # parts with a smaller share of the total have no number
@@ -42,10 +43,13 @@ def narrow_columns(figures: Sequence[Figure], first: Figure) -> list[Figure]:
         figure if figure is first else replace(figure, graph=_marked(figure.graph, first.graph, frames))
         for figure in figures
     ]
-    notes = [f"≠: {first.title} has no such part, or one of another kind."]
+    notes = [
+        f"Grey with a thin edge: as in {first.title}. ≠ with a heavy edge: {first.title} has no such part, or one of "
+        "another kind. Other colours show the role of a part."
+    ]
     if any(figure.amount.value is not None for figure in figures):
         notes.append("Numbers are per copy, and shares include all copies; parts below 0.1% have no number.")
-    columns = [replace(column, graph=_narrow(column.graph), narrow=True) for column in columns]
+    columns = [replace(column, graph=_narrow(column.graph, _stacks(column.graph)), narrow=True) for column in columns]
     return [replace(columns[0], shared=notes), *columns[1:]]
 
 
@@ -104,25 +108,33 @@ def _structure(box: Box) -> object:
 # -- columns -----------------------------------------------------------------------------------------------------------
 
 
-def _narrow(graph: Graph) -> Graph:
-    return replace(graph, nodes=[_column_node(node) for node in graph.nodes])
+def _stacks(graph: Graph) -> dict[str, str]:
+    """Return whether each list of layers is of an encoder or of a decoder, by its key; empty without an encoder."""
+    found = towers(graph)
+    sides = [] if found is None else [(found.encoder, "Encoder"), (found.decoder, "Decoder")]
+    return {node.key: word for side, word in sides for node in side.nodes if isinstance(node, Frame)}
 
 
-def _column_node(node: Node) -> Node:
+def _narrow(graph: Graph, stacks: Mapping[str, str]) -> Graph:
+    return replace(graph, nodes=[_column_node(node, stacks) for node in graph.nodes])
+
+
+def _column_node(node: Node, stacks: Mapping[str, str]) -> Node:
     if isinstance(node, Plus):
         return node
     name = "" if node.title else node.name
     if isinstance(node, Box):
         return replace(node, name=name, amount=_amount(node.amount))
-    repetitions: list[Line] = []
-    if node.times != 1:
-        repetitions = [["× ", Math.of(node.times) if node.number is None else f"{node.number:,}"]]
+    stack: Line = [Strong(stacks[node.key])] if node.key in stacks else []
+    number = None if node.kind is not None else node.number  # of a kind of layers, the legend states it
+    often: Line = ["× ", Math.of(node.times) if number is None else f"{number:,}"] if node.times != 1 else []
+    repetitions: Line = [*stack, *maybe(stack and often, " "), *often]
     return replace(
         node,
         name=name,
         amount=_amount(node.amount),
-        graph=_narrow(node.graph),
-        notes=[*repetitions, *node.notes],
+        graph=_narrow(node.graph, stacks),
+        notes=[*([repetitions] if repetitions else []), *node.notes],
         bracketed=False,
     )
 

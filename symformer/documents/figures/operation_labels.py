@@ -38,7 +38,7 @@ OPERATIONS = {
     OperationKind.JOIN: "Concatenation",
     OperationKind.SELECT: "Position selection",
     OperationKind.ROUTE: "Expert selection",
-    OperationKind.EXPERTS: "Experts",
+    OperationKind.EXPERTS: "Linear of each expert",
     OperationKind.COMBINE: "Weighted sum",
     OperationKind.MATCH: "Match",
     OperationKind.CHOOSE: "Key selection",
@@ -49,6 +49,8 @@ OPERATIONS = {
     OperationKind.PRODUCT: "Product",
     OperationKind.DROPOUT: "Dropout",
 }
+# The titles of matrix products, which a layer has several of, so that only their names distinguish them.
+PRODUCTS = (OPERATIONS[OperationKind.LINEAR], OPERATIONS[OperationKind.EXPERTS])
 TABLES = {
     "tokens": "Token embedding",
     "layers": "Per-layer embedding",

@@ -66,6 +66,7 @@ def _node(node: Node, closing: Frame, copies: Expr) -> Node:
         times = node.times if node.bracketed else ONE  # otherwise it is one of the notes
         compared = [box.differs for box in node.graph.boxes() if box.differs is not None]
         differs = node.differs or any(compared) if compared else None
-        box = Box(node.key, node.title, node.name, "other", node.amount, count, times, node.notes)
+        notes = () if node.mixed else node.notes  # a box does not show the order of its layers
+        box = Box(node.key, node.title, node.name, "other", node.amount, count, times, notes)
         return replace(box, differs=differs)
     return replace(node, graph=_graph(node.graph, closing, count))

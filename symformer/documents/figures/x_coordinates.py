@@ -324,7 +324,10 @@ class XCoordinates:
         """Place the names of inputs side by side below the whole graph."""
         below = [self.ports[n] for n in sorted({each.leaves for each in self.graph.arrows if not each.source})]
         below = [port for n, port in enumerate(self.ports) if port in below and self._named_below(n)]
+        below = [port for port in below if not self._sided(port)]
         wide = {id(port): self.ruler.width(self.graph.ports[n], SMALL) / 2 for n, port in enumerate(self.ports)}
+        if len(below) < 2:
+            return
         below.sort(key=lambda port: port.exits)
         for n, port in enumerate(below):
             before = below[n - 1] if n else None
@@ -348,7 +351,8 @@ class XCoordinates:
             return [replace(way, x=item.x + item.placed.ports[way.edge.enters]) for way in ways]
         if isinstance(item.node, Plus):
             return self._summands(item, ways)
-        margin = min(item.w / 4, 24.0)
+        straight = len(ways) == 1 and ways[0].lane is None and item.x + PORT <= ways[0].comes <= item.x + item.w - PORT
+        margin = min(item.w / 4, PORT if straight else 24.0)
         labels = [self._wide(way) for way in ways]
         xs = [min(max(way.comes, item.x + margin), item.x + item.w - margin) for way in ways]
         if len(xs) > 1:

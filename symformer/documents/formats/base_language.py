@@ -22,6 +22,7 @@ from ...output.blocks import (
     Document,
     Equation,
     EquationNumber,
+    FigureSentence,
     Heading,
     Line,
     Math,
@@ -124,6 +125,8 @@ class Language(Format):
                 return self.ref(id, number)
             case EquationNumber(id, number):
                 return self.equation_number(id, number)
+            case FigureSentence(id, words, number):
+                return self.figure_ref(id, number) + self.prose(f" {words}")
         raise TypeError(f"not a piece of a line: {piece!r}")
 
     def equation(self, equation: Equation, row_break: str = "") -> str:
@@ -196,6 +199,10 @@ class Language(Format):
     @abstractmethod
     def ref(self, id: str, number: int) -> str:
         """Return the number of an equation, linked to it."""
+
+    @abstractmethod
+    def figure_ref(self, id: str, number: int) -> str:
+        """Return the word figure and the number of a figure, linked to it."""
 
     @abstractmethod
     def equation_number(self, id: str, number: int) -> str:

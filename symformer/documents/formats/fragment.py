@@ -7,7 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...language.notation.display_tree import Tree, tree
-from ...output.blocks import Cited, Code, Computation, Document, Equation, Heading, Line, References, Table, lines
+from ...output.blocks import (
+    Cited,
+    Code,
+    Computation,
+    Document,
+    Equation,
+    Heading,
+    Line,
+    References,
+    Table,
+    lines,
+    without_sentences,
+)
 from .base_language import printable
 from .column import ROOM, TYPES, Fit, chunks, fill_lines, fit, latex, math_width, pieces, runs, split
 from .missing_glyphs import label
@@ -25,8 +37,8 @@ class Fragment(Latex):
     template = "fragment.tex.jinja"
 
     def spell(self, document: Document) -> str:
-        """Return the document without the references, which the paper provides."""
-        body = [block for block in document.blocks if not isinstance(block, References)]
+        """Return the document without figures, and without the references, which the paper provides."""
+        body = [block for block in without_sentences(document.blocks) if not isinstance(block, References)]
         while body and isinstance(body[-1], Heading):  # the heading of the references
             body.pop()
         return super().spell(replace(document, blocks=body))

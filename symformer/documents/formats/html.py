@@ -27,6 +27,7 @@ from ...output.blocks import (
     Equation,
     EquationNumber,
     FigureBlock,
+    FigureSentence,
     Heading,
     Line,
     Math,
@@ -165,6 +166,9 @@ class HTML(Language):
     def ref(self, id: str, number: int) -> Markup:
         return markup(f'<a href="#{self.anchor("eq:" + id)}">({number})</a>')
 
+    def figure_ref(self, id: str, number: int) -> Markup:
+        return markup(f'<a href="#{self.anchor("fig:" + id)}">Figure {number}</a>')
+
     def equation_number(self, id: str, number: int) -> Markup:
         anchor = self.anchor("eq:" + id)
         return markup(
@@ -255,7 +259,7 @@ def _words(piece: Piece) -> str:
             return piece
         case Math(shown):
             return text(shown)
-        case Cited() | Ref() | EquationNumber():
+        case Cited() | Ref() | EquationNumber() | FigureSentence():
             return ""
     return piece.text
 

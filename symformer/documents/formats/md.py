@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...language.notation.display_tree import Tree, tree
 from ...language.notation.latex import latex
 from ...language.notation.text import text
-from ...output.blocks import Computation, Equation, plain
+from ...output.blocks import Computation, Document, Equation, plain, without_sentences
 from .base_language import Language, printable
 from .missing_glyphs import plain_id
 
@@ -24,6 +25,10 @@ class Markdown(Language):
     around = "$`", "`$"  # delimiters of inline mathematics
     fences = "```math", "```"  # delimiters of displayed mathematics
     longest: int | None = 980  # characters of a block: GitLab displays at most 1,000, with the number of the equation
+
+    def prepared(self, document: Document) -> Document:
+        """Return a document without sentences about figures, which Markdown does not have."""
+        return replace(document, blocks=[*without_sentences(document.blocks)])
 
     def prose(self, text: str) -> str:
         return re.sub(r"([\\`*_<>|\[\]$])", r"\\\1", text)
@@ -90,6 +95,9 @@ class Markdown(Language):
 
     def ref(self, id: str, number: int) -> str:
         return f"({number})"
+
+    def figure_ref(self, id: str, number: int) -> str:
+        return f"Figure {number}"
 
     def equation_number(self, id: str, number: int) -> str:
         return f'<a id="{self.anchor(id)}"></a>({number})'

@@ -22,6 +22,7 @@ from ...output.blocks import (
     Computation,
     Equation,
     EquationNumber,
+    FigureSentence,
     Heading,
     Line,
     Math,
@@ -31,6 +32,7 @@ from ...output.blocks import (
     References,
     Strong,
     Table,
+    plain,
 )
 from .missing_glyphs import text_width
 
@@ -323,5 +325,7 @@ def _length(piece: Piece) -> int:
             return breadth(shown)
         case Cited() | Ref() | EquationNumber():
             return len("[1]")
+        case FigureSentence():
+            return text_width(plain([piece]))
         case Code(words) | Strong(words):
             return text_width(words)

@@ -107,6 +107,9 @@ class Latex(Language):
     def ref(self, id: str, number: int) -> str:
         return rf"\eqref{{{label(id)}}}"
 
+    def figure_ref(self, id: str, number: int) -> str:
+        return rf"Figure~\ref{{fig:{self.anchor(id)}}}"
+
     def equation_number(self, id: str, number: int) -> str:
         return rf"\refstepcounter{{equation}}\label{{{label(id)}}}(\theequation)"
 

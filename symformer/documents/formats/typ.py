@@ -59,7 +59,10 @@ class Typst(Language):
         scaled = f"scale({scale}%, reflow: true, {self._body(drawing)})"
         caption = f", caption: [{self.line(block.caption)}]" if block.caption else ""
         placement = "bottom" if block.floats else "none"
-        return f"#figure(kind: image, placement: {placement}, gap: 1em, alt: {_string(drawing.alt)}, {scaled}{caption})"
+        drawn = (
+            f"#figure(kind: image, placement: {placement}, gap: 1em, alt: {_string(drawing.alt)}, {scaled}{caption})"
+        )
+        return f"{drawn} <{self.figure_label(block.id)}>" if block.caption and block.id else drawn
 
     def _body(self, drawing: Drawing) -> str:
         """Return the code of a drawing."""
@@ -96,12 +99,19 @@ class Typst(Language):
     def ref(self, id: str, number: int) -> str:
         return f"#link(<{self.label(id)}>)[({number})];"
 
+    def figure_ref(self, id: str, number: int) -> str:
+        return f"#link(<{self.figure_label(id)}>)[Figure {number}];"
+
     def equation_number(self, id: str, number: int) -> str:
         return f"#[#box[({number})]<{self.label(id)}>]"
 
     def label(self, id: str) -> str:
         """Return the label of an equation."""
         return f"eq:{self.anchor(id)}"
+
+    def figure_label(self, id: str) -> str:
+        """Return the label of a figure."""
+        return f"fig:{self.anchor(id)}"
 
     def anchor(self, id: str) -> str:
         """Return the anchor of a section."""
