@@ -302,7 +302,7 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         tokens = TOKENS.clone()
         tokens[0, :9], tokens[1, 2:9] = 3, 3  # 16 placeholders for 4 images of 4 patches
         patches = torch.arange((kind == "llava") + (size["Z"] // size["Z_patch"]) ** 2)[None]
-        inputs, given = {"pixel_values": x, "input_ids": tokens}, {"x": x, "t": tokens, "i": patches}
+        inputs, given = {"pixel_values": x, "input_ids": tokens}, {"x": x, "t": tokens, "i_img": patches}
         if kind != "llava":  # adjacent images of Gemma 3 are one block; the prompt of PaliGemma has type 0
             block = tokens == 3 if kind == "gemma3" else (at < LENGTH - 2).expand(2, -1)
             inputs["token_type_ids"] = (block if kind == "gemma3" else ~block).long()

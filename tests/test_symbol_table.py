@@ -93,7 +93,7 @@ def equations_of(target: str) -> dict[str, Chain]:
     ("target", "apart"),
     [
         ("gpt2", ("W_attn.c_projᵀ", "W_mlp.c_projᵀ", "W_c_fcᵀ")),
-        ("whisper", ("W_encoder.embed_positions[i]", "W_decoder.embed_positions[i]")),
+        ("whisper", ("W_encoder.embed_positions[i_enc]", "W_decoder.embed_positions[i]")),
         ("bert", ("W_attention.denseᵀ", "W_intermediate.denseᵀ", "W_pooler.denseᵀ")),
         ("deepseek-v3", ("W_mlp.gate_projᵀ", "W_shared_experts.gate_projᵀ", "dense_layers.mlp(", "moe_layers.mlp(")),
         ("bart", ("encoder.layernorm_embedding(", "decoder.layernorm_embedding(", "(t_enc)", "(i_enc)")),

@@ -231,7 +231,8 @@ def _chapter(
     own = parts(found.parts, formula, first, figure) if found.parts else ChapterParts()
     opening, model, others = (with_named_parts(each, structure) for each in (own.opening, own.model, own.rest))
     own = ChapterParts(opening, model, others)
-    return _Chapter(result, holds, [*with_named_parts(rest, structure), *check(found.check)], own)
+    checked = check(found.check, examples.sharing if examples else ())
+    return _Chapter(result, holds, [*with_named_parts(rest, structure), *checked], own)
 
 
 def _chosen(found: DefinitionFacts) -> list[Block]:
@@ -480,7 +481,8 @@ def _presets(found: Sequence[PresetFacts], more: int, formula: Formula) -> list[
         ]
         blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw", caption=["Presets with this formula."])]
     if more:
-        said = f"{more} more presets have" if more > 1 else "One more preset has"
+        total = f" ({len(found) + more} in all)"
+        said = f"{more} more presets{total} have" if more > 1 else f"One more preset{total} has"
         blocks.append(Paragraph([f"{said} this formula; to list all presets: ", Code("symformer list --presets"), "."]))
     return blocks
 

@@ -257,7 +257,11 @@ ROWS = (
     LegendEntry("t", TensorName("t"), ["the token ids, each an index into the vocabulary"]),
     LegendEntry("t_enc", _at("t", _ENC), ["the token ids that the encoder reads"]),
     LegendEntry("i", _I, ["the positions, starting at 0"]),
-    LegendEntry("i_enc", _at("i", _ENC), ["the positions of the tokens of the encoder, starting at 0"]),
+    LegendEntry(
+        "i_enc",
+        _at("i", _ENC),
+        ["the positions in the sequence of the encoder, one for each of its elements, starting at 0"],
+    ),
     LegendEntry("i_img", _at("i", Word("img")), ["the positions of the patches of an image, starting at 0"]),
     LegendEntry("j", TensorName("j"), ["the four rows of a square table of positions that are nearest to each patch"]),
     LegendEntry("s", TensorName("s"), ["the segment ids of the tokens"]),
