@@ -28,6 +28,7 @@ from symformer.output.blocks import (
     Heading,
     Math,
     Paragraph,
+    Piece,
     Ref,
     Table,
     computations_of,
@@ -196,7 +197,30 @@ def test_parts_of_one_sum_have_different_labels() -> None:
     """A block of T5 has two norms of equal size, layer.0.layer_norm and layer.1.layer_norm."""
     (block,) = [chain for label, chain in equations_of("t5").items() if label == "N[encoder.block]"]
     labels = text(block.steps[0]).split(" + ")
-    assert labels == ["N[layer.0.layer_norm]", "N[SelfAttention]", "N[layer.1.layer_norm]", "N[DenseReluDense]"]
+    assert labels == [
+        *("N[encoder.layer.0.layer_norm]", "N[encoder.SelfAttention]", "N[encoder.layer.1.layer_norm]"),
+        "N[encoder.DenseReluDense]",
+    ]
+
+
+@pytest.mark.parametrize("target", ["whisper", "bart"])
+def test_encoder_and_decoder_have_names_of_their_own(target: str) -> None:
+    """Their layers have modules with equal names, such as fc1, and equal sizes."""
+    told = "\n".join(lines_of(target))
+    for name in ("W_{}.fc1ᵀ", "b_{}.fc1", "W_{}.fc2ᵀ", "{}.final_layer_norm(", "{}.self_attn_layer_norm("):
+        assert all(name.format(side) in told for side in ("encoder", "decoder"))
+    assert "W_fc1" not in told
+    modules = ("self_attn", "mlp", "final_layer_norm", "self_attn_layer_norm")
+    assert {f"N[{side}.{each}]" for side in ("encoder", "decoder") for each in modules} <= equations_of(
+        target
+    ).keys() | {
+        text(piece.shown) for block in blocks_of(target) for piece in pieces_of(block) if isinstance(piece, Math)
+    }
+
+
+def pieces_of(block: Block) -> list[Piece]:
+    """Return the pieces of the cells of a table."""
+    return [piece for row in block.rows for cell in row for piece in cell] if isinstance(block, Table) else []
 
 
 @pytest.mark.parametrize(

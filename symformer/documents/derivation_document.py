@@ -481,9 +481,9 @@ def _presets(found: Sequence[PresetFacts], more: int, formula: Formula) -> list[
         ]
         blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw", caption=["Presets with this formula."])]
     if more:
-        total = f" ({len(found) + more} in all)"
-        said = f"{more} more presets{total} have" if more > 1 else f"One more preset{total} has"
-        blocks.append(Paragraph([f"{said} this formula; to list all presets: ", Code("symformer list --presets"), "."]))
+        said = f"{more} more presets have" if more > 1 else "One more preset has"
+        said += f" this formula, {len(found) + more} in all"
+        blocks.append(Paragraph([f"{said}; to list all presets: ", Code("symformer list --presets"), "."]))
     return blocks
 
 

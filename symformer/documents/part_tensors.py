@@ -176,8 +176,8 @@ class PartTensors:
         wanted = self._wanted(x)
         indices = [each.root for each in read_by(self.scope) if table_of(each.root, self.scope)]
         several = len({id(each) for each in indices if self._wanted(each) == wanted}) > 1
-        # Positions have their subscript also in a part that reads no others: the document may have others.
-        if (several or wanted == TABLES["positions"]) and (side := side_of(x)):
+        # Positions and distances have their subscript also if the part reads no others: the document may have others.
+        if (several or wanted in (TABLES["positions"], TABLES["distances"])) and (side := side_of(x)):
             return TensorName(wanted, index=side)
         return self._fresh(wanted)
 
