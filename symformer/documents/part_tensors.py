@@ -138,7 +138,7 @@ class PartTensors:
             return "g", False
         for item, position, view in self.uses.get(id(x), []):
             if is_read_in_parts(item, view):
-                return "ε", False
+                return "φ", False
             piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
@@ -187,7 +187,7 @@ class PartTensors:
         if any(
             is_read_in_parts(item, view) or whole_view(view) is not view for item, _, view in self.uses.get(id(x), [])
         ):
-            return "ε"
+            return "φ"
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
         if x.name.rpartition(".")[2] == FIRST_VALUES:
