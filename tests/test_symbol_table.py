@@ -12,9 +12,10 @@ import torch
 import transformers
 
 import symformer as sf
-from symformer.architectures import architecture
+from symformer.architectures import architecture, names
 from symformer.documents import distinct_paths
 from symformer.documents.derivation_document import document
+from symformer.documents.layer_lists import class_path
 from symformer.documents.notation import SymbolTable, symbols_of
 from symformer.language.errors import DocumentError, SymformerError
 from symformer.language.notation.display_tree import Label, Product, TensorName, tree, value
@@ -216,6 +217,19 @@ def test_encoder_and_decoder_have_names_of_their_own(target: str) -> None:
     ).keys() | {
         text(piece.shown) for block in blocks_of(target) for piece in pieces_of(block) if isinstance(piece, Math)
     }
+
+
+@pytest.mark.parametrize("name", sampled(14, names(), lambda name: name == "t5gemma"))
+def test_each_label_belongs_to_one_module_of_the_class(name: str) -> None:
+    """Modules at different places of the class have different labels; only kinds of layers of one list share one."""
+    formula = architecture(name).params
+    seen: set[str] = set()
+    for section in formula.derivation.sections:
+        labels = {text(label) for label in section.chain.labels} if section.chain else set()
+        modules = {(class_path(line.path, formula), line.name) for line in section.lines}
+        assert section.chain is None or len(labels) >= len(modules), (labels, modules)
+        assert not labels & seen
+        seen |= labels
 
 
 def pieces_of(block: Block) -> list[Piece]:

@@ -31,8 +31,8 @@ class _Named:
 
     def names(self, in_class: Callable[[str], str]) -> dict[str, bool]:
         """Return its names from the shortest, each with whether it is the end of a path without words left out."""
-        found = [(len(short.split(".")), short, True) for _, short in self.keys]
-        least = min(found)[0]
+        found = [(len(short.split(".")), short, True) for _, short in self.keys if "…" not in short]
+        least = min(found)[0] if found else 1
         shared = Counter(map(in_class, self.paths))
         # A module that layers of several kinds have is not named after one of the kinds.
         paths = [path if shared[in_class(path)] == 1 else in_class(path) for path in self.paths]
