@@ -182,7 +182,8 @@ def short_checks(found: Sequence[tuple[str, CheckFacts]]) -> list[Line]:
         key: tuple[str, ...] = (name,)
         if certificate is not None and not each.from_torch and _is_of_formula(each):
             other, compared = _other_conventions(each, certificate), _briefly(certificate)
-            key = (each.formula.measure.title, libraries(certificate.versions), other, compared)
+            settings = "one" if len(certificate.depths) == 1 else "several"
+            key = (each.formula.measure.title, libraries(certificate.versions), other, compared, settings)
         groups.setdefault(key, []).append((name, each))
     said: list[Line] = []
     for key, models in groups.items():
@@ -191,7 +192,7 @@ def short_checks(found: Sequence[tuple[str, CheckFacts]]) -> list[Line]:
         if len(models) == 1 or len(certificates) < len(models):
             said += [[Code(name), ": ", *short_check(each)] for name, each in models]
             continue
-        title, versions, other, compared = key
+        title, versions, other, compared, _ = key
         classes: list[Line] = [[Code(each)] for each in dict.fromkeys(each.witness for each in certificates)]
         largest = max(certificates, key=lambda each: each.bound)
         said.append(
