@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from symformer import architectures, certificates
 from symformer.certificates import Certificate, certificates_of
 from symformer.documents.derivation_document import document
 from symformer.documents.verification import WHOLE_ONLY, certificate_blocks
-from symformer.output.blocks import Paragraph, Table, plain
+from symformer.output.blocks import Paragraph, Table, lines, plain
+from symformer.views.example_facts import LISTED
 from symformer.witness.certification import checks
 
 
@@ -92,8 +94,32 @@ def test_points_settings_and_weights_are_defined() -> None:
         "6 random points for each choice of (L_ssm, L_attn, L_mlp) from (2, 3, 4), (5, 3, 4), (2, 5, 4), (2, 3, 5); "
         "K_conv from 7, 8, 9"
     )
-    _, llama = told(certificate("llama.params"))
-    assert llama["Presets"].startswith("compared at full size, each with the formula of its own options: llama-7b, ")
+
+
+def test_the_checked_presets_and_those_with_the_formula_are_counted_consistently() -> None:
+    """The config.json of granite-3b-code-base and granite-8b-code-base have attention and MLP biases, as no others."""
+    said = [*map(plain, lines(document(sf.model("llama"), ["params"], "0").blocks))]
+    (sharing,) = [line for line in said if line.endswith("symformer list --presets.")]
+    more, total = map(int, re.findall(r"\d+", sharing))
+    assert total == more + LISTED
+    assert f"{total + 2} presets at full size, each compared with the formula of its own options: all {total} with" in (
+        " ".join(said)
+    )
+    assert any("granite-8b-code-base and granite-3b-code-base with other options" in line for line in said)
+
+
+def short_form_of(target: str) -> str:
+    found = document(sf.model(target), ["params"], "0", form="short").blocks
+    *_, said = [plain(block.line) for block in found if isinstance(block, Paragraph)]
+    return said
+
+
+def test_the_short_form_states_points_for_each_setting() -> None:
+    """The sampling plan of GPT-2 has two depths; that of Qwen3-VL four settings of depths by five of J_merge."""
+    ending = ": each weight by name and shape, and the total. A formula that differs there would have passed"
+    assert f" random choices of the other sizes for each of 2 depths{ending}" in short_form_of("gpt2")
+    settings = "for each of 20 settings of the depths and some more sizes"
+    assert f" random choices of the other sizes {settings}{ending}" in short_form_of("qwen3-vl")
 
 
 def test_the_share_of_a_rank_has_the_check_of_the_whole_model_only() -> None:

@@ -53,7 +53,7 @@ LINES = {
         "y = output.LayerNorm(h + f) [B, S, E]",
     ],
     ("gemma3-multimodal", "vision_tower"): [  # its class reads last_hidden_state, not the output of the pooling head
-        "x_0 = patch_embedding(x) + position_embedding(i) [B_vis, Z²/Z_patch², E_vis]",
+        "x_0 = patch_embedding(x) + position_embedding(i_img) [B_vis, Z²/Z_patch², E_vis]",
         "x_n = layers_n(x_n-1) [B_vis, Z²/Z_patch², E_vis]",
         "y = post_layernorm(x_L_vis) [B_vis, Z²/Z_patch², E_vis]",
     ],

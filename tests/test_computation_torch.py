@@ -42,6 +42,7 @@ from .words import (
     distances,
     gathered,
     image_angles,
+    interleaved,
     lru,
     merged_angles,
     merged_words,
@@ -179,7 +180,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         if kind == "qwen3_vl":
             side, head = size["Z"] // size["Z_patch"], size["E_vis"] // size["A_vis"]
             given["visual.θ"] = merged_angles(side, size["J_merge"], head)
-            given["θ"] = angles(size["D"], ropes["rope_theta"], LENGTH)
+            said["interleave"] = interleaved(size["D"], ropes["rope_theta"], *ropes["mrope_section"][1:])
         if kind == "dinov3_vit":
             given["θ"] = image_angles(size["Z"] // size["Z_patch"], width, known.rope_theta)
         if kind == "t5gemma":
@@ -302,22 +303,28 @@ def read_by(kind: str, theirs: nn.Module, size: Mapping[str, int]) -> tuple[dict
         tokens = TOKENS.clone()
         tokens[0, :9], tokens[1, 2:9] = 3, 3  # 16 placeholders for 4 images of 4 patches
         patches = torch.arange((kind == "llava") + (size["Z"] // size["Z_patch"]) ** 2)[None]
-        inputs, given = {"pixel_values": x, "input_ids": tokens}, {"x": x, "t": tokens, "i": patches}
+        inputs, given = {"pixel_values": x, "input_ids": tokens}, {"x": x, "t": tokens, "i_img": patches}
         if kind != "llava":  # adjacent images of Gemma 3 are one block; the prompt of PaliGemma has type 0
             block = tokens == 3 if kind == "gemma3" else (at < LENGTH - 2).expand(2, -1)
             inputs["token_type_ids"] = (block if kind == "gemma3" else ~block).long()
             given["blocks"] = block[:, None, :, None] & block[:, None, None, :]
         return inputs, given
-    if kind == "qwen3_vl":  # 16 placeholders for 4 images of 2 by 2 tokens, and positions as in a text
+    if kind == "qwen3_vl":  # 16 placeholders for 4 images of 2 by 2 tokens, with a token of text between two images
         merge, frames, patch = (size[name] for name in ("J_merge", "T_patch", "Z_patch"))
         x = torch.randn(4, size["N_chan"], frames, size["Z"], size["Z"], dtype=torch.float64)
         tokens = TOKENS.clone()
-        tokens[0, :9], tokens[1, 2:9] = 3, 3
+        tokens[:, :4], tokens[:, 5:] = 3, 3
         rows = x.unflatten(4, (-1, merge, patch)).unflatten(3, (-1, merge, patch))
         pixels = rows.permute(0, 3, 6, 4, 7, 1, 2, 5, 8).flatten(5).flatten(0, 4)
         grids = torch.tensor([[1, 2 * merge, 2 * merge]] * 4)
-        inputs = {"input_ids": tokens, "pixel_values": pixels, "image_grid_thw": grids, "position_ids": at}
-        return inputs, {"x": x, "t": tokens, "j": nearest_rows(2 * merge, math.isqrt(size["P_vis"]), merge)[0]}
+        inputs = {"input_ids": tokens, "pixel_values": pixels, "image_grid_thw": grids}
+        inputs["mm_token_type_ids"] = (tokens == 3).long()
+        # an image at 0, a token at 0 + 2, and an image at 3
+        places = {"i_time": [0] * 4 + [2] + [3] * 4}
+        places |= {"i_height": [0, 0, 1, 1, 2, 3, 3, 4, 4], "i_width": [0, 1, 0, 1, 2, 3, 4, 3, 4]}
+        given = {name: torch.tensor([each] * 2) for name, each in places.items()}
+        nearest = nearest_rows(2 * merge, math.isqrt(size["P_vis"]), merge)[0]
+        return inputs, {"x": x, "t": tokens, "j": nearest, **given}
     if kind == "whisper":
         x = torch.randn(2, size["N_mel"], 2 * size["P_enc"], dtype=torch.float64)
         return {"input_features": x, "decoder_input_ids": TOKENS}, {

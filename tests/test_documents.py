@@ -721,6 +721,19 @@ def test_last_page_has_at_least_ten_lines(count: int) -> None:
     assert tail == min(count, 5)
 
 
+def test_all_references_of_a_pdf_have_the_same_indent() -> None:
+    """The list is one to nine, and then ten to twelve, whose labels are wider."""
+    pdf = pypdfium2.PdfDocument(render(derivation("qwen3-vl"), "pdf"))
+    ends: dict[int, float] = {}
+    for page in pdf:
+        words = page.get_textpage()
+        for number in range(1, 13):
+            searcher = words.search(f"[{number}] ")
+            while found := searcher.get_next():  # the last one is in the list of references
+                ends[number] = round(words.get_charbox(sum(found) - 2)[2])
+    assert len({*ends.values()}) == 1, ends
+
+
 def test_parts_sharing_a_section_are_described_separately() -> None:
     """Parts with equal counts share a section; a statement about some of them is not made about the others."""
     said = [*paragraphs(derivation("gemma-2-2b")), *paragraphs(derivation("gemma-2-2b", "flops"))]

@@ -26,12 +26,13 @@ from symformer.language.errors import DocumentError
 from symformer.language.notation.display_tree import Label, Size, sizes_of
 from symformer.language.notation.text import text
 from symformer.language.symbols import symbol
-from symformer.output.blocks import Equation, FigureBlock, Math, Paragraph, Table, formulas_in, plain
+from symformer.output.blocks import Equation, FigureBlock, Math, Paragraph, References, Table, formulas_in, plain
 from symformer.targets.resolution import resolve
 
 from .figure_faults import faults, smallest
 from .samples import sampled
 
+ENTRY = ("key", "Somebody and others", "A title", "A place, 2020")
 LEAST = 9.0  # points
 E = symbol("E")
 
@@ -347,3 +348,10 @@ def test_a_sentence_that_introduces_a_block_stays_with_it() -> None:
     lead = Paragraph(["In the decoder:"])
     pieces = BESIDE.divided([long, lead, Paragraph(["other " * 110])])
     assert [block is lead for block in pieces[-1]] == [True, False]
+
+
+def test_references_on_a_further_slide_continue_the_numbers() -> None:
+    pieces = [block for slide in FULL.divided([References([ENTRY] * 30)]) for block in slide]
+    assert len(pieces) > 1
+    numbers = [n for each in pieces if isinstance(each, References) for n in range(each.first, each.last + 1)]
+    assert numbers == [*range(1, 31)]

@@ -12,9 +12,10 @@ import torch
 import transformers
 
 import symformer as sf
-from symformer.architectures import architecture
+from symformer.architectures import architecture, names
 from symformer.documents import distinct_paths
 from symformer.documents.derivation_document import document
+from symformer.documents.layer_lists import class_path
 from symformer.documents.notation import SymbolTable, symbols_of
 from symformer.language.errors import DocumentError, SymformerError
 from symformer.language.notation.display_tree import Label, Product, TensorName, tree, value
@@ -28,6 +29,7 @@ from symformer.output.blocks import (
     Heading,
     Math,
     Paragraph,
+    Piece,
     Ref,
     Table,
     computations_of,
@@ -90,7 +92,7 @@ def equations_of(target: str) -> dict[str, Chain]:
     ("target", "apart"),
     [
         ("gpt2", ("W_attn.c_projᵀ", "W_mlp.c_projᵀ", "W_c_fcᵀ")),
-        ("whisper", ("W_encoder.embed_positions[i]", "W_decoder.embed_positions[i]")),
+        ("whisper", ("W_encoder.embed_positions[i_enc]", "W_decoder.embed_positions[i]")),
         ("bert", ("W_attention.denseᵀ", "W_intermediate.denseᵀ", "W_pooler.denseᵀ")),
         ("deepseek-v3", ("W_mlp.gate_projᵀ", "W_shared_experts.gate_projᵀ", "dense_layers.mlp(", "moe_layers.mlp(")),
         ("bart", ("encoder.layernorm_embedding(", "decoder.layernorm_embedding(", "(t_enc)", "(i_enc)")),
@@ -193,7 +195,43 @@ def test_parts_of_one_sum_have_different_labels() -> None:
     """A block of T5 has two norms of equal size, layer.0.layer_norm and layer.1.layer_norm."""
     (block,) = [chain for label, chain in equations_of("t5").items() if label == "N[encoder.block]"]
     labels = text(block.steps[0]).split(" + ")
-    assert labels == ["N[layer.0.layer_norm]", "N[SelfAttention]", "N[layer.1.layer_norm]", "N[DenseReluDense]"]
+    assert labels == [
+        *("N[encoder.layer.0.layer_norm]", "N[encoder.SelfAttention]", "N[encoder.layer.1.layer_norm]"),
+        "N[encoder.DenseReluDense]",
+    ]
+
+
+@pytest.mark.parametrize("target", ["whisper", "bart"])
+def test_encoder_and_decoder_have_names_of_their_own(target: str) -> None:
+    """Their layers have modules with equal names, such as fc1, and equal sizes."""
+    told = "\n".join(lines_of(target))
+    for name in ("W_{}.fc1ᵀ", "b_{}.fc1", "W_{}.fc2ᵀ", "{}.final_layer_norm(", "{}.self_attn_layer_norm("):
+        assert all(name.format(side) in told for side in ("encoder", "decoder"))
+    assert "W_fc1" not in told
+    modules = ("self_attn", "mlp", "final_layer_norm", "self_attn_layer_norm")
+    assert {f"N[{side}.{each}]" for side in ("encoder", "decoder") for each in modules} <= equations_of(
+        target
+    ).keys() | {
+        text(piece.shown) for block in blocks_of(target) for piece in pieces_of(block) if isinstance(piece, Math)
+    }
+
+
+@pytest.mark.parametrize("name", sampled(14, names(), lambda name: name == "t5gemma"))
+def test_each_label_belongs_to_one_module_of_the_class(name: str) -> None:
+    """Modules at different places of the class have different labels; only kinds of layers of one list share one."""
+    formula = architecture(name).params
+    seen: set[str] = set()
+    for section in formula.derivation.sections:
+        labels = {text(label) for label in section.chain.labels} if section.chain else set()
+        modules = {(class_path(line.path, formula), line.name) for line in section.lines}
+        assert section.chain is None or len(labels) >= len(modules), (labels, modules)
+        assert not labels & seen
+        seen |= labels
+
+
+def pieces_of(block: Block) -> list[Piece]:
+    """Return the pieces of the cells of a table."""
+    return [piece for row in block.rows for cell in row for piece in cell] if isinstance(block, Table) else []
 
 
 @pytest.mark.parametrize(

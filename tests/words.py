@@ -123,7 +123,7 @@ def merged_words(side: int, table: int, merge: int) -> dict[str, Function]:
     return {
         "conv": patches,
         "interpolate": lambda rows: (weights * rows).sum(1),
-        "row": lambda x: x.unflatten(1, (-1, merge**2)).flatten(2),
+        "merge": lambda x: x.unflatten(1, (-1, merge**2)).flatten(2),
     }
 
 
@@ -146,8 +146,31 @@ def angles(width: int, theta: float, length: int) -> Tensor:
     return torch.cat(2 * [torch.arange(length, dtype=torch.float64)[:, None] * steps], -1)
 
 
+def interleaved(width: int, theta: float, heights: int, widths: int) -> Function:
+    """Bai et al. 2025, section 2: pairs 1, 4, 7, ... turn by the height, pairs 2, 5, 8, ... by the width, as many of
+    each as the config states, and the others by the time.
+    """
+    rates = theta ** -(torch.arange(0, width, 2, dtype=torch.float64) / width)
+
+    def turned(time: Tensor, height: Tensor, across: Tensor) -> Tensor:
+        chosen = [time] * len(rates)
+        for pair in range(len(rates)):
+            if pair % 3 == 1 and pair // 3 < heights:
+                chosen[pair] = height
+            if pair % 3 == 2 and pair // 3 < widths:
+                chosen[pair] = across
+        return torch.stack(chosen, -1) * rates
+
+    return turned
+
+
 def halves(x: Tensor, turns: Tensor) -> Tensor:
-    """Eq. 34, with pairs half a head apart; elements without an angle are unchanged."""
+    """Eq. 34, with pairs half a head apart; elements without an angle are unchanged.
+
+    Each sequence can have its own angles, one for each pair.
+    """
+    if turns.dim() == 3:
+        turns = turns.repeat(1, 1, 2)[:, None]
     turned, rest = x[..., : turns.shape[-1]], x[..., turns.shape[-1] :]
     one, other = turned.chunk(2, -1)
     return torch.cat((turned * turns.cos() + torch.cat((-other, one), -1) * turns.sin(), rest), -1)
@@ -530,7 +553,7 @@ def compressed_words(known: Any) -> dict[str, Function]:
         "choose_group_K_idx": choose,
         "add_last": add_last,
         "by_group": by_group,
-        "row": lambda x: x.flatten(2),
+        "flatten": lambda x: x.flatten(2),
         "copies_N_hc": lambda x: x[:, :, None].expand(-1, -1, streams, -1),
         "collapse": lambda x, w: (w[..., None] * x).sum(2),
         "expand": lambda x, w: w[..., None] * x[:, :, None],

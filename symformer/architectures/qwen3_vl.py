@@ -29,7 +29,7 @@ from ..language.symbols import (
     Z,
     Z_patch,
 )
-from ..ledger.facts import Activation, Tensor
+from ..ledger.facts import INTERLEAVED_ROTARY, Activation, Tensor
 from ..ledger.operations import Operations
 from .base_architecture import BoolField, Field, Fields, Function, Variants, WitnessSpec, option, unknown
 from .bases.multimodal import IMAGE, LANGUAGE, TEXT, LanguageModel, Multimodal
@@ -99,7 +99,9 @@ class DeepstackLanguageTower(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Qwen3VL(Multimodal, Qwen3):
-    """Qwen3-VL, Bai et al. 2025 [bai2025], section 2: an image encoder for images of any size, and Qwen3.
+    """Qwen3-VL, Bai et al. 2025 [bai2025], section 2: an image encoder for images of any size, and Qwen3 with rotary
+    positions for time, height and width. All norms add 1e-6 before the square root; in the language model, this is
+    the value of ``rms_norm_eps``.
 
     A square of J_merge by J_merge patches becomes one token, so a square image of side Z takes
     ``Z**2/(Z_patch**2*J_merge**2)`` of the S tokens. Features after L_deep layers of the image encoder are added to
@@ -150,6 +152,7 @@ class Qwen3VL(Multimodal, Qwen3):
     witness = WitnessSpec("Qwen3VL", each_image=True, activation_refusal=unknown("its images"))
     variants: ClassVar[Variants] = ({}, {"head": "none"}, {"tied": True}, {"attention_bias": True})
 
+    tables: ClassVar[str] = INTERLEAVED_ROTARY
     tied: bool = option(BoolField("tie_word_embeddings", False))
     vision_activation: Activation = option(Function(f"{IMAGE}.hidden_act", "gelu_pytorch_tanh"))
 

@@ -11,11 +11,17 @@ from ..ledger.operations import Operations
 from .base import Component
 from .layer_norm import LayerNorm
 
+DEEPSTACK = (
+    "The concatenated vector is normalized. Each copy reads the output of another layer of the vision transformer. Its "
+    "output is added to the tokens of the images after one of the first L_deep layers of the language model "
+    "(DeepStack, Meng et al. 2024 [meng2024], section 3)."
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class PatchMerger(Component):
-    """One token for each square of J_merge by J_merge patches, Bai et al. 2025 [bai2025], section 2: the elements of
-    its patches are one normalized vector, which two matrices project to the width of the language model.
+    """One token for each square of J_merge by J_merge neighbouring patches, Bai et al. 2025 [bai2025], section 2: the
+    vectors of its patches are concatenated, and two matrices project the result to the width of the language model.
 
     >>> PatchMerger().params
     E_vis**2*J_merge**4 + E*E_vis*J_merge**2 + E_vis*J_merge**2 + E + 2*E_vis
@@ -36,9 +42,8 @@ class PatchMerger(Component):
 
     @property
     def about(self) -> str:
-        """Return the description, with the tensor that is normalized."""
-        normed = "The whole vector is normalized." if self.late else "Each patch is normalized separately."
-        return f"{super().about} {normed}"
+        """Return the description, with the tensor that is normalized and the use of further mergers."""
+        return f"{super().about} {DEEPSTACK if self.late else 'Each patch is normalized before the concatenation.'}"
 
     def merge(self, ops: Operations, x: Tensor) -> Tensor:
         """Join the patches of each square, which follow each other in the input."""

@@ -32,9 +32,11 @@ from ..language.notation.display_tree import (
     Tree,
     Word,
     mapped,
+    sizes_of,
     tree,
 )
 from ..language.notation.text import text
+from ..language.symbols import J_merge
 from ..ledger.facts import (
     AVERAGED,
     BACK,
@@ -46,6 +48,7 @@ from ..ledger.facts import (
     GAUSSIAN_TOP_K,
     GENERAL,
     GROUPED,
+    INTERLEAVED_ROTARY,
     INTERPOLATED,
     JOINED_STREAMS,
     LISTED,
@@ -88,6 +91,7 @@ from .tensor_notation import (
 )
 
 _ANGLES = TensorName("θ")  # rotary angles
+_INTERLEAVED = Applied("interleave", tuple(TensorName("i", index=Word(each)) for each in ("time", "height", "width")))
 _FIXED = {"slopes": "ρ", "temperatures": "τ"}  # tables without weights, by their function
 _NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
     **dict.fromkeys(("layer", "layer_cast", "layer_offset"), (True, "std")),
@@ -243,10 +247,17 @@ class _Computing(PartTensors):
         if shown == _ANGLES and id(x.root) not in self.named:  # two stacks may have different angles
             self.named[id(x.root)] = shown = replace(self._fresh(_ANGLES.letter), index=side_of(x, images=False))
         if not isinstance(shown, TensorName):
-            self.named[id(x.root)] = name = self._fresh("ρ" if len(x.shape) == 4 else "")
-            self.found.append(Assignment(name, shown, shape_of(x.root if own else x)))
+            turned = shown == _INTERLEAVED
+            self.named[id(x.root)] = name = self._fresh("θ" if turned else "ρ" if len(x.shape) == 4 else "")
+            shape = self._shape_of_angles(x) if turned else shape_of(x.root if own else x)
+            self.found.append(Assignment(name, shown, shape))
             shown = name
         return replace(shown, index=_THIS) if own else shown
+
+    def _shape_of_angles(self, x: Tensor) -> Tree:
+        """Return the shape of the angles that a table of cosines and sines has for the tokens of the part."""
+        batch, length = read_by(self.scope)[0].shape[:2]
+        return Listed((tree(batch), tree(length), tree(x.width / 2)))
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -338,6 +349,8 @@ class _Computing(PartTensors):
             row = Sum((index, tree(entry.skipped))) if entry.skipped != 0 else index
             return Indexed(self._weight(entry, "W"), row)
         if kind is OperationKind.POSITIONS and not entry.inputs:
+            if entry.function == INTERLEAVED_ROTARY:
+                return _INTERLEAVED
             return _ANGLES if entry.function in ROTARY else TensorName(_FIXED.get(entry.function, "p"))
         first, *rest = [self._shown(x) for x in entry.inputs]
         match kind:
@@ -390,7 +403,7 @@ class _Computing(PartTensors):
             case OperationKind.ROTATE:
                 return Applied("unrotate" if entry.function == BACK else "rotate", (first, *rest))
             case OperationKind.JOIN if entry.function == ROW:
-                return Applied("row", (first,))
+                return Applied("merge" if J_merge in sizes_of(shape_of(entry.inputs[0])) else "flatten", (first,))
             case OperationKind.JOIN if entry.function == COPIES:
                 return Applied("copies", (first,), tree(entry.output.shape[2]))
             case OperationKind.JOIN if entry.function == JOINED_STREAMS:

@@ -240,7 +240,8 @@ def _chapter(
     own = parts(found.parts, formula, first, figure) if found.parts else ChapterParts()
     opening, model, others = (with_named_parts(each, structure) for each in (own.opening, own.model, own.rest))
     own = ChapterParts(opening, model, others)
-    return _Chapter(result, holds, [*with_named_parts(rest, structure), *check(found.check)], own)
+    checked = check(found.check, examples.sharing if examples else ())
+    return _Chapter(result, holds, [*with_named_parts(rest, structure), *checked], own)
 
 
 def _chosen(found: DefinitionFacts) -> list[Block]:
@@ -490,7 +491,8 @@ def _presets(found: Sequence[PresetFacts], more: int, formula: Formula) -> list[
         blocks += [Heading(1, ["Presets"]), Table(head, rows, "lrw", caption=["Presets with this formula."])]
     if more:
         said = f"{more} more presets have" if more > 1 else "One more preset has"
-        blocks.append(Paragraph([f"{said} this formula; to list all presets: ", Code("symformer list --presets"), "."]))
+        said += f" this formula, {len(found) + more} in all"
+        blocks.append(Paragraph([f"{said}; to list all presets: ", Code("symformer list --presets"), "."]))
     return blocks
 
 

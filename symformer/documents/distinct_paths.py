@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..language.errors import DocumentError
 from ..language.notation.display_tree import Applied, ModuleCall, TensorName, Tree, mapped, nodes
+from ..language.path_names import path_names
 from ..ledger.facts import Scope, Weight
 from ..output.blocks import Assignment, Block, Computation
 from .ledger_dataflow import entries_of
@@ -30,8 +31,8 @@ class _Named:
 
     def names(self, in_class: Callable[[str], str]) -> dict[str, bool]:
         """Return its names from the shortest, each with whether it is the end of a path without words left out."""
-        found = [(len(short.split(".")), short, True) for _, short in self.keys]
-        least = min(found)[0]
+        found = [(len(short.split(".")), short, True) for _, short in self.keys if "…" not in short]
+        least = min(found)[0] if found else 1
         shared = Counter(map(in_class, self.paths))
         # A module that layers of several kinds have is not named after one of the kinds.
         paths = [path if shared[in_class(path)] == 1 else in_class(path) for path in self.paths]
@@ -39,15 +40,10 @@ class _Named:
             words = in_class(path).removesuffix(".*").split(".")
             below = [word for place, word in enumerate(words) if word != "*" and words[place + 1 : place + 2] != ["*"]]
             whole = [word for word in path.split(".") if word != "*"]
-            for length in range(least, len(whole) + 1):
-                found.append((length, ".".join(whole[-length:]), True))
-                for each in (below, whole) if length > least else ():  # first without the lists of layers
-                    ahead, tail = each[: 1 - length], each[1 - length :]
-                    found += [(length, ".".join((word, *tail)), False) for word in reversed(ahead)]
+            found += path_names(whole, below, least)
         names: dict[str, bool] = {}
         for _, name, ends in sorted(found, key=lambda each: each[0]):
-            if not name[0].isdigit():
-                names.setdefault(name, ends)
+            names.setdefault(name, ends)
         return names
 
 
@@ -66,7 +62,10 @@ class ModuleNames:
         self.blocks: list[tuple[Computation, Sequence[tuple[str, Scope]]]] = []
 
     def add(self, lines: Sequence[Assignment], places: Sequence[tuple[str, Scope]]) -> Computation:
-        """Return the block of a computation, and remember the parts that it is for."""
+        """Return the block of a computation, and remember the parts that it is for.
+
+        A document need not print the block: its names are then only kept apart from the others.
+        """
         block = Computation(lines)
         self.blocks.append((block, places))
         return block
@@ -81,7 +80,7 @@ class ModuleNames:
             for each in (node for line in block.lines for node in nodes(line.shown)):
                 if isinstance(each, ModuleCall):
                     paths = [_joined(where, each.module) for where, _ in places]
-                    same: set[object] = {(_in_layer(path), defined.get(path, self.in_class(path))) for path in paths}
+                    same: set[object] = {(self.in_class(path), defined.get(path)) for path in paths}
                     calls.append(_Named([(number, each.function)], same, paths))
                 elif isinstance(each, Applied):
                     words.add(each.function)
@@ -127,6 +126,14 @@ class ModuleNames:
             yield group, name
 
 
+def has_own_names(shown: Tree) -> bool:
+    """Return True if an expression names a module or a weight by its path."""
+    return any(
+        isinstance(each, ModuleCall) or (isinstance(each, TensorName) and each.letter in WEIGHTS and bool(each.below))
+        for each in nodes(shown)
+    )
+
+
 def stored(scope: Scope, name: str) -> tuple[str, Weight] | None:
     """Return the weight that a computation of a part calls by a name, after the path that has the name; or None."""
     every = [weight for entry in entries_of(scope) for weight in (*entry.weights, *entry.shared)]
@@ -141,11 +148,6 @@ def _paths(weight: Weight) -> Iterator[str]:
         yield module
     else:
         yield from dict.fromkeys((weight.path, weight.path.removesuffix("_weight").removesuffix("_bias")))
-
-
-def _in_layer(path: str) -> str:
-    """Return a path below the innermost list of layers."""
-    return path.removesuffix(".*").rpartition("*.")[2]
 
 
 def _joined(where: str, module: str) -> str:

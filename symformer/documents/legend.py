@@ -27,8 +27,9 @@ from ..language.notation.display_tree import (
     Word,
     nodes,
     sizes_of,
+    tree,
 )
-from ..language.symbols import G
+from ..language.symbols import D, G, J_merge
 from ..output.blocks import (
     Assignment,
     Block,
@@ -65,12 +66,14 @@ BASIS: Line = [
     "a bias, with the name of their module as a subscript, and a function named after a module is that module. A name "
     "keeps as much of its path as is needed to identify it, and ",
     Code("*"),
-    " stands for the index of a layer. Dropout, some constant factors, clamping bounds and the epsilon of norms are "
-    "omitted.",
+    " stands for the index of a layer. Dropout, some constant factors, clamping bounds and the small constant "
+    "that norms add before the square root, such as ",
+    Code("rms_norm_eps"),
+    " of a config, are omitted.",
 ]
 PLURAL = {
     *("t", "t_enc", "i", "i_enc", "i_img", "j", "s", "c", "θ", "θ_enc", "θ_n", "ν", "k_earlier", "v_earlier"),
-    *("row", "waves", "copies", "stream_weights", "listed", "images", "windows", "square", "first", "last"),
+    *("waves", "copies", "stream_weights", "listed", "interleave", "images", "windows", "square", "first", "last"),
     *("by_group", "by_row", "others_stream", "shift", "insert", "mix", "route"),
 }  # words whose meaning is a plural
 
@@ -257,8 +260,40 @@ ROWS = (
     LegendEntry("t", TensorName("t"), ["the token ids, each an index into the vocabulary"]),
     LegendEntry("t_enc", _at("t", _ENC), ["the token ids that the encoder reads"]),
     LegendEntry("i", _I, ["the positions, starting at 0"]),
-    LegendEntry("i_enc", _at("i", _ENC), ["the positions of the tokens of the encoder, starting at 0"]),
+    LegendEntry(
+        "i_enc",
+        _at("i", _ENC),
+        ["the positions in the sequence of the encoder, one for each of its elements, starting at 0"],
+    ),
     LegendEntry("i_img", _at("i", Word("img")), ["the positions of the patches of an image, starting at 0"]),
+    LegendEntry("i_height", _at("i", Word("height")), ["the height of each token, the second of its positions"]),
+    LegendEntry("i_width", _at("i", Word("width")), ["the width of each token, the third of its positions"]),
+    LegendEntry(
+        "i_time",
+        _at("i", Word("time")),
+        [
+            *("the time of each token, the first of its three positions. In a text, all three are equal and grow by "),
+            *(
+                "1 from token to token. The tokens of an image whose first position is ",
+                Math(_COUNT),
+                " have the time ",
+            ),
+            *(
+                Math(_COUNT),
+                ", the height ",
+                Math(_COUNT),
+                " plus their row and the width ",
+                Math(_COUNT),
+                " plus their ",
+            ),
+            *(
+                "column, counted from 0. The text after it starts at ",
+                Math(_COUNT),
+                " plus the number of its rows or of ",
+            ),
+            "its columns, whichever is larger",
+        ],
+    ),
     LegendEntry("j", TensorName("j"), ["the four rows of a square table of positions that are nearest to each patch"]),
     LegendEntry("s", TensorName("s"), ["the segment ids of the tokens"]),
     LegendEntry("c", TensorName("c"), ["the class ids, each an index into a table"]),
@@ -284,8 +319,8 @@ ROWS = (
     LegendEntry("ν", TensorName("ν"), ["the values ", Math(TensorName("v")), " of the first layer"]),
     LegendEntry("k_earlier", _at("k", _EARLIER), ["the keys of an earlier layer with the same window"]),
     LegendEntry("v_earlier", _at("v", _EARLIER), ["the values of an earlier layer with the same window"]),
-    LegendEntry("ε", TensorName("ε"), ["an input of which each layer reads its own part"]),
-    LegendEntry("ε_n", _at("ε", _N), ["the part of ", Math(TensorName("ε")), " that belongs to layer ", Math(_N)]),
+    LegendEntry("φ", TensorName("φ"), ["an input of which each layer reads its own part"]),
+    LegendEntry("φ_n", _at("φ", _N), ["the part of ", Math(TensorName("φ")), " that belongs to layer ", Math(_N)]),
     LegendEntry("ρ", TensorName("ρ"), ["the bias added to the scores for the distance between query and key"]),
     LegendEntry("τ", TensorName("τ"), ["a factor for each query, which grows with the logarithm of its position"]),
     LegendEntry(
@@ -452,6 +487,23 @@ ROWS = (
             "the first token of each group",
         ],
     ),
+    LegendEntry(
+        "interleave",
+        _word("interleave", *(_at("i", Word(each)) for each in ("time", "height", "width"))),
+        [
+            *(
+                "the rotation angles of each token (Interleaved-MRoPE): the angle of pair ",
+                Math(_COUNT),
+                " = 0, 1, 2, … ",
+            ),
+            *("of the elements of a head is a position of the token times ", Code("rope_theta"), " to the power of "),
+            *(
+                Math(Minus(FractionNode(Product((Number(2), _COUNT)), tree(D)))),
+                ". The position is the height for the pairs 1, 4, 7, … and the width for the pairs 2, 5, 8, …, as ",
+            ),
+            *("many of each as ", Code("mrope_section"), " in the config states, and the time for all other pairs"),
+        ],
+    ),
     LegendEntry("unrotate", _word("unrotate", _X, _THETA), ["the inverse of ", Math(_word("rotate", _X, _THETA))]),
     LegendEntry(
         "compress",
@@ -496,9 +548,17 @@ ROWS = (
         [Math(_COUNT), " copies of each token, one for each residual stream"],
     ),
     LegendEntry(
-        "row",
-        _word("row"),
-        ["the rows of each token side by side: its residual streams, or the patches of its square of an image"],
+        "flatten",
+        _word("flatten"),
+        ["the concatenation of the residual streams of each token"],
+    ),
+    LegendEntry(
+        "merge",
+        _word("merge"),
+        [
+            *("the concatenation of the vectors of the ", Math(tree(J_merge)), " by ", Math(tree(J_merge))),
+            " neighbouring patches of each square of the image",
+        ],
     ),
     LegendEntry(
         "collapse",
@@ -564,11 +624,11 @@ ROWS = (
         _word("listed"),
         [
             *(
-                "the outputs of those layers of the part that computes ",
+                "the outputs of several layers of the part that computes ",
                 Math(_X),
-                " that the config lists, of which each ",
+                ", whose numbers the config lists, and ",
             ),
-            "copy of a part reads one",
+            "each copy of the part that reads them takes one",
         ],
     ),
     LegendEntry("images", _word("images"), ["the tokens of the images in the sequences, in order"]),

@@ -33,7 +33,7 @@ from ..output.blocks import (
 from .legend import ROWS, SUBSCRIPTS, words_in
 
 STANDARD = {"exp", "log", "max", "tanh", "x", "W", "b"}  # functions of every textbook, and what all computations use
-LOCAL = {"m", "ρ", "ε", "x_n"}  # letters with a row of the legend that some parts compute and others read
+LOCAL = {"m", "ρ", "φ", "θ", "x_n"}  # letters with a row of the legend that some parts compute and others read
 
 
 @dataclass

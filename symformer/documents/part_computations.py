@@ -19,7 +19,7 @@ from ..ledger.facts import Ledger, Scope
 from ..output.blocks import Assignment, Block, Paragraph, Piece, listed
 from ..views.formula_facts import is_per_rank
 from .computation import computation
-from .distinct_paths import ModuleNames
+from .distinct_paths import ModuleNames, has_own_names
 from .layer_lists import class_path, in_class
 from .ledger_dataflow import scope_of, scopes_of
 from .operation_roles import operation_roles
@@ -94,15 +94,30 @@ def computed(computes: PartComputations | None, section: Section, formula: Formu
     if computes is None:
         return []
     if len(found) < 2:
-        return [computes.names.add(lines, places) for lines, _, places in found]
+        return [block for lines, _, places in found for block in _at_first(computes, lines, places, formula)]
     shared, told = _shared([split_sentences(said) for _, said, _ in found])
     blocks: list[Block] = [Paragraph(shared)] if shared else []
     for (lines, _, places), said in zip(found, told, strict=True):
         names = in_class([where for where, _ in places], formula)
         into = "For " if any(len(name) > 1 for name in names) else "In "  # some names end with "in the layers with ..."
         blocks.append(Paragraph([into, *listed(*names), *([": ", *said] if said else [":"])]))
-        blocks += [computes.names.add(lines, places)] if lines else []
+        blocks += _at_first(computes, lines, places, formula) if lines else []
     return blocks
+
+
+OTHER_PLACES = "The part computes the same at its other places, with the weights of each place."
+
+
+def _at_first(
+    computes: PartComputations, lines: Sequence[Assignment], places: Sequence[tuple[str, Scope]], formula: Formula
+) -> list[Block]:
+    """Return a computation with the names of weights and modules at the first of its places in the class."""
+    alike: dict[str, list[tuple[str, Scope]]] = {}
+    for where, scope in places:
+        alike.setdefault(class_path(where, formula), []).append((where, scope))
+    first, *_ = [computes.names.add(lines, each) for each in alike.values()]  # the others have names, too
+    others = len(alike) > 1 and any(has_own_names(line.shown) for line in lines)
+    return [first, *([Paragraph([OTHER_PLACES])] if others else [])]
 
 
 def split_sentences(said: Sequence[Piece]) -> list[list[Piece]]:

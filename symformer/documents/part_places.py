@@ -154,7 +154,7 @@ def _layers(line: AccountLine, whole_layer: bool, first: bool) -> Line:
     if line.parallel and among != 1:
         return ["In " if first else "in ", Math.of(times), " of the ", Math.of(among), " layers, "]
     if line.parallel:
-        return ["One of " if first else "one of ", Math.of(line.count), " side by side, "]
+        return ["One of " if first else "one of ", Math.of(line.count), " copies with different weights, "]
     if among != 1:  # a part whose weights layers share, or a part inside it whose weights they do not share
         stored, around = Math.of(times), Math.of(among)
         return ["Stored " if first else "stored ", stored, " times for ", around, " copies of the part around it, "]

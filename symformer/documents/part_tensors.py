@@ -138,7 +138,7 @@ class PartTensors:
             return "g", False
         for item, position, view in self.uses.get(id(x), []):
             if is_read_in_parts(item, view):
-                return "ε", False
+                return "φ", False
             piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
@@ -176,7 +176,8 @@ class PartTensors:
         wanted = self._wanted(x)
         indices = [each.root for each in read_by(self.scope) if table_of(each.root, self.scope)]
         several = len({id(each) for each in indices if self._wanted(each) == wanted}) > 1
-        if several and (side := side_of(x)):
+        # Positions and distances have their subscript also if the part reads no others: the document may have others.
+        if (several or wanted in (TABLES["positions"], TABLES["distances"])) and (side := side_of(x)):
             return TensorName(wanted, index=side)
         return self._fresh(wanted)
 
@@ -186,7 +187,7 @@ class PartTensors:
         if any(
             is_read_in_parts(item, view) or whole_view(view) is not view for item, _, view in self.uses.get(id(x), [])
         ):
-            return "ε"
+            return "φ"
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
         if x.name.rpartition(".")[2] == FIRST_VALUES:

@@ -14,7 +14,6 @@ from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.symbols import LETTERS, SYMBOLS
 from ..models.provenance import TraceEvidence, fixed_note, libraries
 from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table, listed, maybe
-from ..views.example_facts import LISTED
 from ..views.formula_facts import CheckFacts
 from .sentences import sentence
 
@@ -71,8 +70,17 @@ AXES = (
 )
 
 
-def check(found: CheckFacts) -> list[Block]:
-    """Return the section on the check of a formula against torch."""
+def check(found: CheckFacts, sharing: Sequence[str] = ()) -> list[Block]:
+    """Return the section on the check of a formula against torch.
+
+    Parameters
+    ----------
+    found
+        How the formula is checked.
+    sharing
+        The names of the presets with this formula.
+
+    """
     blocks: list[Block] = [Heading(1, ["The check against torch"])]
     formula, certificate = found.formula, found.certificate
     if found.evidence:
@@ -102,11 +110,11 @@ def check(found: CheckFacts) -> list[Block]:
     what = "The certified formula" if len(blocks) > 1 else "This formula"
     if certificate.compared.endswith(SHAPES):
         blocks.append(Paragraph([AXES]))
-    return [*blocks, *certificate_blocks(certificate, what)]
+    return [*blocks, *certificate_blocks(certificate, what, sharing)]
 
 
 def short_check(found: CheckFacts) -> Line:
-    """Return the check of a formula against torch, in one sentence."""
+    """Return the check of a formula against torch, in a few sentences."""
     certificate, reading = found.certificate, found.evidence
     if reading is not None:
         versions = libraries(reading.versions)
@@ -123,8 +131,7 @@ def short_check(found: CheckFacts) -> Line:
     line: list[Piece] = ["Certified ", *maybe(other, "under ", Code(other), " "), "against "]
     line += [
         Code(certificate.witness),
-        f" ({versions}) at {certificate.points} random points: {_compared(certificate)}. "
-        "A wrong formula would have passed with probability at most ",
+        f" ({versions}) {_drawn([certificate])}: {_briefly(certificate)}. {_differing([certificate])}",
     ]
     share = (
         ""
@@ -132,6 +139,28 @@ def short_check(found: CheckFacts) -> Line:
         else " The certificate covers the formula of the whole, from which this one follows."
     )
     return [*line, _bound(certificate), f".{share}"]
+
+
+def _drawn(certificates: Sequence[Certificate]) -> str:
+    """Return the random points of certificates, with the sizes that are not drawn at random, in words."""
+    points, settings = {each.points for each in certificates}, {len(each.depths) for each in certificates}
+    count = f"{points.pop()} " if len(points) == 1 else ""
+    choices = "one random choice" if count == "1 " else f"{count}random choices"
+    if settings == {1}:
+        return f"at {choices} of all sizes"
+    names = [set(_values(each)) for each in certificates]
+    several = f"{settings.pop()}" if len(settings) == 1 else "several"
+    if all(len(each) == 1 and each <= _DEPTHS for each in names):
+        return f"at {choices} of the other sizes for each of {several} depths"
+    layers, others = any(each & _DEPTHS for each in names), any(each - _DEPTHS for each in names)
+    by_hand = " and ".join(["the depths"] * layers + ["some more sizes" if layers else "some sizes"] * others)
+    return f"at {choices} of the other sizes for each of {several} settings of {by_hand}"
+
+
+def _differing(certificates: Sequence[Certificate]) -> str:
+    """Return the beginning of the sentence that bounds the probability of an error; the bound is for one setting."""
+    several = any(len(each.depths) > 1 for each in certificates)
+    return f"A formula that differs{' there' * several} would have passed with probability at most "
 
 
 def _other_conventions(found: CheckFacts, certificate: Certificate) -> str:
@@ -152,8 +181,9 @@ def short_checks(found: Sequence[tuple[str, CheckFacts]]) -> list[Line]:
         certificate = each.certificate
         key: tuple[str, ...] = (name,)
         if certificate is not None and not each.from_torch and _is_of_formula(each):
-            other, compared = _other_conventions(each, certificate), re.sub(r"^\d+", "all", _compared(certificate))
-            key = (each.formula.measure.title, libraries(certificate.versions), other, compared)
+            other, compared = _other_conventions(each, certificate), _briefly(certificate)
+            settings = "one" if len(certificate.depths) == 1 else "several"
+            key = (each.formula.measure.title, libraries(certificate.versions), other, compared, settings)
         groups.setdefault(key, []).append((name, each))
     said: list[Line] = []
     for key, models in groups.items():
@@ -162,7 +192,7 @@ def short_checks(found: Sequence[tuple[str, CheckFacts]]) -> list[Line]:
         if len(models) == 1 or len(certificates) < len(models):
             said += [[Code(name), ": ", *short_check(each)] for name, each in models]
             continue
-        title, versions, other, compared = key
+        title, versions, other, compared, _ = key
         classes: list[Line] = [[Code(each)] for each in dict.fromkeys(each.witness for each in certificates)]
         largest = max(certificates, key=lambda each: each.bound)
         said.append(
@@ -173,8 +203,7 @@ def short_checks(found: Sequence[tuple[str, CheckFacts]]) -> list[Line]:
                 *maybe(other, "under ", Code(other), " "),
                 "against ",
                 *listed(*classes),
-                f" ({versions}) at random points: {compared}. A wrong formula would have passed with probability at "
-                "most ",
+                f" ({versions}) {_drawn(certificates)}: {compared}. {_differing(certificates)}",
                 _bound(largest),
                 ".",
             ]
@@ -195,7 +224,6 @@ SETTINGS = (
     "{}, which are random choices of all other sizes."
 )
 EQUAL_SIZES = "Points with two equal sizes are drawn again; all sizes of a point differ with probability at least "
-PRESETS = "compared at full size, each with the formula of its own options: "
 
 
 def _counted(points: int) -> str:
@@ -205,6 +233,11 @@ def _counted(points: int) -> str:
 def _compared(certificate: Certificate) -> str:
     """Return the compared values in words, with the meaning of the number of weights."""
     return certificate.compared.replace(SHAPES, NAMED_ONCE)
+
+
+def _briefly(certificate: Certificate) -> str:
+    """Return the compared values in a few words."""
+    return re.sub(rf"\d+ stored weights {SHAPES}", f"each weight {SHAPES}", certificate.compared)
 
 
 def _scientific(probability: float) -> Math:
@@ -228,7 +261,7 @@ def _bound(certificate: Certificate) -> Math:
     return _scientific(float(share**certificate.points))
 
 
-def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
+def certificate_blocks(certificate: Certificate, what: str, sharing: Sequence[str] = ()) -> list[Block]:
     """Return a certificate as a paragraph and a table.
 
     Parameters
@@ -237,6 +270,8 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
         The certificate.
     what
         The subject of the first sentence, such as "This formula".
+    sharing
+        The names of the presets with this formula.
 
     """
     author = f" ({certificate.author})" if certificate.author else ""
@@ -256,8 +291,7 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
         ("Digest", [Code(certificate.digest)]),
     ]
     if certificate.presets:
-        named, more = list(certificate.presets)[:LISTED], len(certificate.presets) - LISTED
-        facts.insert(4, ("Presets", [PRESETS, ", ".join(named), *maybe(more > 0, f", and {more} more")]))
+        facts.insert(4, ("Presets", _presets(list(certificate.presets), sharing)))
     if certificate.depends_on:
         facts.append(("Based on", ["the first variant, whose formula has the digest ", Code(certificate.depends_on)]))
     several = len(certificate.depths) > 1
@@ -290,6 +324,19 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
         ),
         Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION),
     ]
+
+
+def _presets(checked: Sequence[str], sharing: Sequence[str]) -> Line:
+    """Return the presets that were compared at full size: those with this formula, and those with other options."""
+    same = [name for name in checked if name in sharing]
+    others: list[Line] = [[Code(name)] for name in checked if name not in sharing]
+    counted = f"{len(checked)} presets" if len(checked) > 1 else "one preset"
+    said: Line = [f"{counted} at full size, each compared with the formula of its own options"]
+    if not same:
+        return said
+    all_of = "the only one" if len(sharing) == 1 else f"all {len(sharing)}"
+    all_of = all_of if len(same) == len(sharing) else f"{len(same)} of the {len(sharing)}"
+    return [*said, f": {all_of} with this formula", *maybe(others, ", and ", *listed(*others), " with other options")]
 
 
 _DEPTHS = {name for name, each in LETTERS.items() if each.unit == "layers"}

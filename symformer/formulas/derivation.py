@@ -42,6 +42,7 @@ from ..output.chain import Chain
 from ..output.notebook import Shown
 from . import ranks
 from .account import Line, Measure, Term, together
+from .part_labels import part_labels
 from .totals import gathered
 
 Reason = tuple[Symbol | Line, ...]  # the sizes replaced by relations, or the parts whose results are substituted
@@ -121,7 +122,8 @@ def derive(root: Line, measure: Measure, relations: Relations, totals: Relations
     commons = _commons(root, relations, totals)
     operations = {id(line): _named_operations(line, root, measure) for line in root.parts()}
     named = [each for lines in operations.values() for each in lines]
-    labels = _labels(root, measure, relations, commons, named)
+    shared = {id(line) for line in commons.values()}
+    labels = part_labels(root, measure, shared, lambda line: expand(_layer(line, commons).xreplace(relations)), named)
     seen: dict[object, int] = {}
     sections: list[Section] = []
     for line in _parts_first(root):
@@ -378,57 +380,3 @@ def _times(count: Expr, shown: Tree) -> Tree:
         return shown
     # Two numbers next to each other would read as one: 3 · 56.
     return (Times if count.is_Integer and isinstance(shown, Number) else Product)((tree(count), shown))
-
-
-def _labels(
-    root: Line, measure: Measure, relations: Relations, commons: Mapping[int, Line], operations: Iterable[Line]
-) -> dict[int, Label]:
-    """Return a label for each part, and for the given operations.
-
-    It is the name, or enough of the key to distinguish it from those with other totals. Parts of one sum, and a part
-    and its own parts, have different labels even if their totals are equal.
-    """
-    common = {id(line) for line in commons.values()}
-    every = [
-        (line, _words(line, root, id(line) in common), expand(_layer(line, commons).xreplace(relations)))
-        for line in (*root.parts(), *operations)
-    ]
-    near: dict[int, set[int]] = {}
-    for line in root.parts():
-        below = {id(each) for each in line.walk()} - {id(line)}
-        near.setdefault(id(line), set()).update(below)
-        for each in line.walk():
-            near.setdefault(id(each), set()).add(id(line))
-        siblings = {id(each) for each in line.lines}
-        for each in line.lines:
-            near.setdefault(id(each), set()).update(siblings)
-    labels: dict[int, Label] = {}
-    for line, words, truth in every:
-        for length in range(2 if words[-1] == REST else 1, len(words) + 1):
-            tail = words[-length:]
-            if not tail[0].isdigit() and all(
-                each is line or other[-length:] != tail or (amount == truth and id(each) not in near[id(line)])
-                for each, other, amount in every
-            ):
-                break
-        labels[id(line)] = Label(measure.letter, ".".join(tail), truth)
-    return labels
-
-
-COMMON, REST = "common", "rest"
-
-
-def _words(line: Line, root: Line, common: bool) -> list[str]:
-    """Return the words of a line's label: its key, and the counted part if it is not the whole module."""
-    words = line.key.split(".")
-    if common:
-        return [*words, COMMON]
-    if line is root or not line.path or line.among is not None:
-        return words
-    inside = {id(below) for below in line.walk()}
-    apart = any(
-        each.path.startswith(f"{line.path}.") and each.path.endswith(".*") and id(each) not in inside
-        for each in root.parts()
-        if each.key.startswith(f"{line.key}.")
-    )
-    return [*words, REST] if apart else words

@@ -30,10 +30,12 @@ COMPLEX_ROTARY = "rotary_complex"  # a rotary table of complex numbers, one for 
 REPEATED_ROTARY = "rotary_repeated"  # a rotary table that each layer copies, with every angle twice in a row
 REPEATED_SINGLE_ROTARY = "rotary_repeated_single"  # the same, in float32 for every dtype of the model
 SEQUENCE_ROTARY = "rotary_by_sequence"  # a rotary table for each sequence
+INTERLEAVED_ROTARY = "rotary_interleaved"  # the same, with a time, a height and a width as the positions of a token
 ROTARY = (
     "rotary",
     "rotary_single",
     SEQUENCE_ROTARY,
+    INTERLEAVED_ROTARY,
     HALF_ROTARY,
     COMPLEX_ROTARY,
     REPEATED_ROTARY,

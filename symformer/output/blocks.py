@@ -194,7 +194,13 @@ class References:
     """The list of references, in order of their numbers; each entry is key, byline, title, place."""
 
     entries: Sequence[tuple[str, str, str, str]]
+    first: int = 1  # the number of the first entry, of a list that continues another one
     kind: Literal["references"] = "references"
+
+    @property
+    def last(self) -> int:
+        """The number of the last entry."""
+        return self.first + len(self.entries) - 1
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ class ExampleFacts:
     substitution: Chain | None  # from the formula to its value
     presets: tuple[PresetFacts, ...]
     more_presets: int  # that have the formula too
+    sharing: tuple[str, ...]  # the names of all presets that have the formula
     variants: tuple[VariantFacts, ...]
 
 
@@ -104,6 +105,7 @@ def example_facts(shown: Model, formula: Formula, numbers: Numbers | None) -> Ex
             for preset in sharing[:LISTED]
         ),
         more_presets=max(len(sharing) - LISTED, 0),
+        sharing=tuple(preset.target for preset in sharing),
         variants=tuple(_variants(shown, formula)),
     )
 

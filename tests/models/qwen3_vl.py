@@ -35,6 +35,8 @@ MODEL = ModelCase(
             # two frequencies for the rows and two for the columns of patches
             **{"vision_config.hidden_size": 88, "vision_config.hidden_act": "gelu"},
             "vision_config.deepstack_visual_indexes": [1, 2],
+            # five pairs: time, height, width, time, and time again, since only one pair has the height
+            "text_config.rope_parameters": {"rope_type": "default", "rope_theta": 5e2, "mrope_section": [3, 1, 1]},
         },
         epsilon=1e-6,
         apart=("language_model.deepstack_layers.0", "language_model.deepstack_layers.1"),  # torch adds features outside

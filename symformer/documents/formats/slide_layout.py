@@ -154,8 +154,10 @@ class SlideLayout:
                     if last or self.has_room(part):  # a longer line repeats the rows of a table
                         yield part
             case References(entries=entries):
+                first = block.first
                 for listing in _runs(entries, [self.entry(entry) for entry in entries], self.lines):
-                    yield References(listing)
+                    yield References(listing, first)
+                    first += len(listing)
             case _:
                 yield block
 

@@ -13,9 +13,9 @@ from .emitter import Emitter, spelt_out, under
 _CALLS = {"ceil": (r"\lceil ", r" \rceil"), "floor": (r"\lfloor ", r" \rfloor")}
 
 
-_GREEK = ("Delta", "alpha", "beta", "gamma", "varepsilon", "theta", "kappa", "nu", "rho", "sigma", "tau")
+_GREEK = ("Delta", "alpha", "beta", "gamma", "varepsilon", "theta", "kappa", "nu", "rho", "sigma", "tau", "varphi")
 _LETTERS = {
-    **{letter: rf"\{name}" for letter, name in zip("Δαβγεθκνρστ", _GREEK, strict=True)},
+    **{letter: rf"\{name}" for letter, name in zip("Δαβγεθκνρστφ", _GREEK, strict=True)},
     "·": r"\cdot",
     "…": r"\dots",
 }
