@@ -13,7 +13,7 @@ from sympy import Add, Expr, Integer, Symbol, expand, prime
 
 import symformer as sf
 from symformer import architectures
-from symformer.algebra.relatives import compared_to_relative, nearest_relative
+from symformer.algebra.relatives import Relative, compared_to_relative, nearest_relative
 from symformer.algebra.structure import StructureComparison
 from symformer.algebra.structure_difference import compare_structures, difference_in_words
 from symformer.algebra.structure_phrases import DESCRIBED, IGNORED, OWN_ROUTING
@@ -368,15 +368,27 @@ def test_relatives_that_their_papers_name() -> None:
         "gemma2": "gemma",
         "gemma3": "gemma2",
         "deepseek-v3": "deepseek-v2",  # "validated in DeepSeek-V2"
+        "vit": "bert",  # section 3.1: "similar to BERT's [class] token"
+        "olmoe": "mixtral",  # table 1 compares its choices with Mixtral's
         "mamba2": "mamba",
         "zamba2": "mamba2",  # section 2: "Mamba2 blocks" in place of the Mamba blocks of Zamba
         "distilbert": "bert",
         "opt": "gpt2",
         "llava": "llama",  # with a vision tower and a projector
         "gemma3-multimodal": "gemma3",
-        "transformer": "",  # the oldest
     }.items():
-        assert nearest_relative(name) == relative
+        assert nearest_relative(name).name == relative
+    assert nearest_relative("transformer") is None  # the oldest
+
+
+def test_experts_and_ties_of_the_nearest_relative() -> None:
+    # Llama and Mixtral differ from gpt-oss in biases, sinks, windows and the MLP; only Mixtral has experts as well.
+    assert nearest_relative("gpt-oss") == Relative("mixtral", experts=True, oldest=True)
+    # Arcee has an MLP without a gate: both Llama's MLP and Mixtral's are another one
+    assert nearest_relative("arcee") == Relative("llama", experts=False, oldest=True)
+    # RoBERTa has the structure of BERT, and was published later
+    assert nearest_relative("distilbert") == Relative("bert", ties=("roberta",), oldest=True)
+    assert nearest_relative("whisper").among == "with an encoder and a decoder"  # GPT-2 differs in fewer parts
 
 
 def test_stated_relatives_are_other_architectures() -> None:
@@ -385,7 +397,8 @@ def test_stated_relatives_are_other_architectures() -> None:
     assert stated["kimi-linear"] == "deepseek-v3"  # Moonlight's architecture, with Kimi Delta Attention in most layers
     for name, relative in stated.items():
         assert relative in architectures.names()
-        assert nearest_relative(name) == relative != name
+        assert nearest_relative(name) == Relative(relative, stated=True)
+        assert relative != name
 
 
 def test_layers_are_counted_by_the_letter_for_their_sum() -> None:
@@ -425,7 +438,7 @@ def test_a_derivation_names_the_nearest_relative() -> None:
 
 def test_a_derivation_compares_the_relative_by_its_own_quantity() -> None:
     (table,) = relative_tables(document(sf.model("gpt-oss"), ["train-memory", "flops", "params"], "0").blocks)
-    assert [plain(cell) for cell in table.head] == ["Part", "gpt-oss", "Llama", "Forward FLOPs"]
+    assert [plain(cell) for cell in table.head] == ["Part", "gpt-oss", "Mixtral", "Forward FLOPs"]
     assert [plain(cell) for cell in next(row for row in table.rows if plain(row[0]) == "attention")] == [
         "attention", "sliding window of C_win tokens in L_local of the L layers", "none", "0",
     ]  # fmt: skip

@@ -21,6 +21,7 @@ from ..quantities import quantity as find_quantity
 from .structure import QUANTITIES, PartDifference, StructureComparison
 from .structure_amounts import Place, part_amounts, silent_operations
 from .structure_profile import (
+    CAUSAL,
     DECODER,
     ENCODER,
     LANGUAGE,
@@ -250,7 +251,7 @@ def _pairs(
             "only models with the same towers"
         )
     single = one if ONLY in one else two
-    causal = "causal attention" in single[ONLY].aspects.get("mask", ("causal attention",))
+    causal = CAUSAL in single[ONLY].aspects.get("mask", (CAUSAL,))
     match, rest = (DECODER, ENCODER) if causal else (ENCODER, DECODER)
     found = [(ONLY, match), (NONE, rest)]
     return found if single is one else [(right, left) for left, right in found]
