@@ -31,7 +31,8 @@ COPIED = (
 )
 def test_copies_of_grouped_heads_are_explained(target: str, conventions: dict[str, str], copied: bool) -> None:
     """Llama has A query heads and G key/value heads; transformers repeats these with repeat_kv in eager attention."""
-    assert (COPIED in said(target, "activations", **conventions)) is copied
+    found = said(target, "activations", **conventions)
+    assert (COPIED in found) is ("Attention without a fused kernel" in found) is copied
 
 
 def test_a_condition_has_its_reason() -> None:

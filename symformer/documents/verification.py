@@ -290,7 +290,8 @@ def certificate_blocks(certificate: Certificate, what: str) -> list[Block]:
     return [
         Paragraph(
             [
-                f"{what} was compared with the torch class, built with tensors that have shapes but no data: {_compared(certificate)}. ",
+                f"{what} was compared with the torch class, built with tensors that have shapes but no data: ",
+                f"{_compared(certificate)}. ",
                 (SETTINGS if several else POINTS).format(_counted(certificate.points)),
                 " If the integers that determine the sizes are drawn from 1 to ",
                 largest,
