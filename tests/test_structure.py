@@ -126,9 +126,9 @@ def test_the_block_and_the_norms_of_olmo_2() -> None:
     # MLP "instead of the inputs", and QK-norm before the queries and keys are split into heads
     found = structure("olmo2", "olmo")
     assert found.sentences[2:5] == (
-        "OLMo 2 uses a norm after each sublayer, before the residual sum, instead of a norm before each sublayer "
-        "(pre-norm).",
-        "OLMo 2 uses RMS norms instead of layer norms without a scale or a bias.",
+        "Instead of a norm before each sublayer (pre-norm), OLMo 2 uses a norm after each sublayer, before the "
+        "residual sum.",
+        "It uses RMS norms instead of layer norms without a scale or a bias.",
         "This adds 2LE parameters.",
     )
     assert found.differences[0].short == "RMS norm of queries and keys"
@@ -140,7 +140,7 @@ def test_a_network_is_replaced_by_experts() -> None:
     # Mixtral paper, section 2.1: the feed-forward networks are replaced by experts of which a router selects K
     found = structure("mixtral", "llama")
     assert found.sentences[0] == (
-        "Mixtral uses X gated experts of width M, of which a router chooses K for each token, instead of one gated MLP."
+        "Instead of one gated MLP, Mixtral uses X gated experts of width M, of which a router chooses K for each token."
     )
     (mlp,) = found.differences
     assert (mlp.part, mlp.kind) == ("MLP", "replaced")
@@ -191,15 +191,22 @@ def test_layers_of_some_kinds() -> None:
     assert mlp.amounts["params"] == expand(L_moe * (3 * E * X * M + 3 * E * X_shared * M + E * X - 3 * E * H))
 
 
+def test_lists_with_commas_and_places_are_stated_plainly() -> None:
+    found = structure("deepseek-v3", "gpt2").sentences
+    assert (
+        "Instead of an MLP without a gate, DeepSeek-V3 uses a gated MLP in L_dense of the L layers; X gated experts of "
+        "width M, of which a router chooses K for each token, in L_moe of the L layers; and a shared expert of width "
+        "X_shared·M."
+    ) in found
+    assert "DeepSeek-V3 uses an RMS norm instead of a layer norm after the last layer." in found
+
+
 def test_key_value_heads_are_a_difference_of_sizes() -> None:
     found = structure("starcoder2", "gpt2")  # grouped-query against multi-head attention, with heads of E/A
     assert [each.part for each in found.differences] == ["positions"]
     assert found.equalities[0] == {G: A, D: E / A}
     notes = [line for line in printed("starcoder2", "gpt2").splitlines() if line.startswith("To compare at equal")]
-    assert notes == [
-        "To compare at equal sizes, the formula of StarCoder 2 uses G = A.",
-        "To compare at equal sizes, the formula of StarCoder 2 uses D = E/A.",
-    ]
+    assert notes == ["To compare at equal sizes, the formula of StarCoder 2 uses G = A and D = E/A."]
     both = sf.compare("llama-2-7b", "llama-2-70b").structure
     assert both.same
     assert both.differing_sizes[G] == (32, 8)
@@ -275,7 +282,7 @@ def test_a_part_with_other_sizes_is_named_once() -> None:
 def test_weights_that_a_published_total_excludes_are_not_absent() -> None:
     """PaLM, section 2: no biases "in any of the dense kernels or layer norms"; its layer norms have scales."""
     default = structure("llama", "palm")
-    assert "Llama uses RMS norms instead of layer norms without a bias." in default.sentences
+    assert "It uses RMS norms instead of layer norms without a bias." in default.sentences
     assert "The formula of PaLM excludes the norm scales; norm_scales=true includes them." in default.size_notes
     found = compared_to_relative(architectures.architecture("llama"), "palm")
     assert found.size_notes == ("To compare at equal sizes, the formula of Llama uses {G} = {1}.",)
