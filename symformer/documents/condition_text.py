@@ -10,8 +10,8 @@ from ..views.formula_facts import ConditionFacts
 from .sentences import sentence
 
 
-def conditions(found: ConditionFacts) -> list[Line]:
-    """Return the conditions under which a formula holds, each as a clause."""
+def conditions(found: ConditionFacts, with_reasons: bool = True) -> list[Line]:
+    """Return the conditions under which a formula holds, each as a clause, with its reason if it states one."""
     notes: list[Line] = [[Code(each.name), f" is {each.value:,}"] for each in found.pinned]
     equal = sum(isinstance(each, Equals) for each in found.constraints)
     if equal < len(found.ties):  # otherwise the constraints state the same equalities with letters
@@ -20,7 +20,7 @@ def conditions(found: ConditionFacts) -> list[Line]:
         said: list[Line] = [[f"{times} ", Code(kind)] for times, kind in runs_of_kinds(kinds)]
         notes.append([Code(name), " repeats ", *listed(*said)])
     notes += [[Math(tree(target)), " = ", Math.of(value)] for target, value in found.relations.items()]
-    reasons = [*map(_reason, found.constraints), ""]
+    reasons = [_reason(each) if with_reasons else "" for each in found.constraints] + [""]
     for place, constraint in enumerate(found.constraints):
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
