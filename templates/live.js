@@ -212,15 +212,15 @@
     const said = document.getElementById("step");
     document.getElementById("back").disabled = step === 0;
     document.getElementById("on").disabled = step === items.length;
-    document.getElementById("which").textContent = step < items.length ? `Row ${step + 1} of ${items.length}` : `The sum of ${count(items.length, "row")}`;
+    document.getElementById("which").textContent = step < items.length ? `Row ${step + 1} of ${items.length}` : `All ${count(items.length, "row")}`;
     if (step === items.length) {
       const whole = line(items.length), same = exact.spelt(whole) === exact.spelt(found.number);
-      said.replaceChildren(el("p", {}, `The total is ${exact.spelt(whole)} ${sheet.unit}, which ${same ? "equals the formula" : "does NOT equal the formula"}:`), el("p", {}, measured(), " ", equals(), " ", ...math(sheet.trees[found.form.written])), el("p", {}, equals(), " ", ...math(sheet.trees[found.form.written], found.numbers)), el("p", {}, equals(), ` ${exact.spelt(found.number)}`));
+      said.replaceChildren(el("p", {}, `The total is ${exact.spelt(whole)} ${sheet.unit}, which ${same ? "equals" : "does not equal"} the formula:`), el("p", {}, measured(), " ", equals(), " ", ...math(sheet.trees[found.form.written])), el("p", {}, equals(), " ", ...math(sheet.trees[found.form.written], found.numbers)), el("p", {}, equals(), ` ${exact.spelt(found.number)}`));
       return;
     }
     const [name, [copies, each]] = items[step];
     const product = copies === "1" ? each : each === "1" ? copies : ["*", copies, each];
-    said.replaceChildren(el("p", {}, el("code", {}, name || "the whole"), copies === "1" ? "" : el("span", {}, ", ", ...math(copies), " copies of ", ...math(each))), el("p", {}, ...math(product), " ", equals(), " ", ...math(product, found.numbers), ` = ${exact.spelt(done[step])} ${sheet.unit}`), el("p", { class: "why" }, `Sum so far: ${exact.spelt(line(step + 1))} of ${exact.spelt(found.number)}, ${exact.percent(line(step + 1), found.number)}.`));
+    said.replaceChildren(el("p", {}, el("code", {}, name || "the whole"), copies === "1" ? "" : el("span", {}, ", ", ...math(copies), " copies of ", ...math(each))), el("p", {}, ...math(product), " ", equals(), " ", ...math(product, found.numbers), ` = ${exact.spelt(done[step])} ${sheet.unit}`), el("p", { class: "why" }, `${step ? `Rows 1 to ${step + 1} add up to ${exact.spelt(line(step + 1))},` : "This is"} ${exact.percent(line(step + 1), found.number)} of ${exact.spelt(found.number)}.`));
   }
 
   // The curves of the first side. They are drawn after everything else, so that a slider stays smooth.

@@ -696,7 +696,7 @@ def test_training_state_of_a_weight_is_one_row() -> None:
     """
     attn = rows_of(derivation("gpt2", "train-memory"), "h.*.attn")
     assert attn["c_attn.weight"] == ("3E × E × 16", "48E²")
-    assert attn["c_attn.weight (step)"] == ("4", "4")
+    assert attn["c_attn.weight (step counter)"] == ("4", "4")
     model = architecture("gpt2")
     shared = document(model, ["train-memory"], "0", recipe="bf16", data="zero1")
     attn = rows_of(shared, "h.*.attn")

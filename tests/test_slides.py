@@ -74,10 +74,10 @@ def test_a_lecture_on_gpt2_has_one_step_per_slide() -> None:
         "Self-attention: parameters",
         "Feed-forward network",
         "Feed-forward network: parameters",
-        "Pre-norm block: insert the results of the parts",
-        "Pre-norm block: collect the terms",
-        "The model: insert the results of the parts",
-        "The model: collect the terms",
+        "Pre-norm block: insert the totals of the parts",
+        "Pre-norm block: collect terms",
+        "The model: insert the totals of the parts",
+        "The model: collect terms",
         "The number for gpt2",
         "Where the parameters are",
         "References",
@@ -153,7 +153,7 @@ def test_the_figure_grows_with_the_derivation() -> None:
     assert state("The simple parts") == {"done": small, "current": set(), "to come": {"h.attn", "h.mlp"}}
     assert state("Self-attention") == {"done": small, "current": {"h.attn"}, "to come": {"h.mlp"}}
     assert state("Feed-forward network") == {"done": small | {"h.attn"}, "current": {"h.mlp"}, "to come": set()}
-    assert state("The model: collect the terms") == {"done": every, "current": set(), "to come": set()}
+    assert state("The model: collect terms") == {"done": every, "current": set(), "to come": set()}
 
 
 def test_parts_have_their_colour_and_formula_once_they_are_derived() -> None:
@@ -165,8 +165,8 @@ def test_parts_have_their_colour_and_formula_once_they_are_derived() -> None:
 
     assert "4E² + 4E" not in said("Self-attention: parameters")
     assert "4E² + 4E" in said("Feed-forward network")
-    assert "12E² + 13E" not in said("Pre-norm block: insert the results of the parts")
-    assert "12E² + 13E" in said("Pre-norm block: collect the terms")
+    assert "12E² + 13E" not in said("Pre-norm block: insert the totals of the parts")
+    assert "12E² + 13E" in said("Pre-norm block: collect terms")
     slide = named(deck, "Self-attention")[0]
     box = next(
         each for each in drawn(slide.figure, slide).shapes if isinstance(each, Rect) and each.mark == "box h.attn"

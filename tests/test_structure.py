@@ -13,7 +13,7 @@ from sympy import Add, Expr, Integer, Symbol, expand, prime
 
 import symformer as sf
 from symformer import architectures
-from symformer.algebra.relatives import compared_to_relative, nearest_relative
+from symformer.algebra.relatives import Relative, compared_to_relative, nearest_relative
 from symformer.algebra.structure import StructureComparison
 from symformer.algebra.structure_difference import compare_structures, difference_in_words
 from symformer.algebra.structure_phrases import DESCRIBED, IGNORED, OWN_ROUTING
@@ -126,9 +126,9 @@ def test_the_block_and_the_norms_of_olmo_2() -> None:
     # MLP "instead of the inputs", and QK-norm before the queries and keys are split into heads
     found = structure("olmo2", "olmo")
     assert found.sentences[2:5] == (
-        "OLMo 2 uses a norm after each sublayer, before the residual sum, instead of a norm before each sublayer "
-        "(pre-norm).",
-        "OLMo 2 uses RMS norms instead of layer norms without a scale or a bias.",
+        "Instead of a norm before each sublayer (pre-norm), OLMo 2 uses a norm after each sublayer, before the "
+        "residual sum.",
+        "It uses RMS norms instead of layer norms without a scale or a bias.",
         "This adds 2LE parameters.",
     )
     assert found.differences[0].short == "RMS norm of queries and keys"
@@ -140,7 +140,7 @@ def test_a_network_is_replaced_by_experts() -> None:
     # Mixtral paper, section 2.1: the feed-forward networks are replaced by experts of which a router selects K
     found = structure("mixtral", "llama")
     assert found.sentences[0] == (
-        "Mixtral uses X gated experts of width M, of which a router chooses K for each token, instead of one gated MLP."
+        "Instead of one gated MLP, Mixtral uses X gated experts of width M, of which a router chooses K for each token."
     )
     (mlp,) = found.differences
     assert (mlp.part, mlp.kind) == ("MLP", "replaced")
@@ -191,15 +191,22 @@ def test_layers_of_some_kinds() -> None:
     assert mlp.amounts["params"] == expand(L_moe * (3 * E * X * M + 3 * E * X_shared * M + E * X - 3 * E * H))
 
 
+def test_lists_with_commas_and_places_are_stated_plainly() -> None:
+    found = structure("deepseek-v3", "gpt2").sentences
+    assert (
+        "Instead of an MLP without a gate, DeepSeek-V3 uses a gated MLP in L_dense of the L layers; X gated experts of "
+        "width M, of which a router chooses K for each token, in L_moe of the L layers; and a shared expert of width "
+        "X_shared·M."
+    ) in found
+    assert "DeepSeek-V3 uses an RMS norm instead of a layer norm after the last layer." in found
+
+
 def test_key_value_heads_are_a_difference_of_sizes() -> None:
     found = structure("starcoder2", "gpt2")  # grouped-query against multi-head attention, with heads of E/A
     assert [each.part for each in found.differences] == ["positions"]
     assert found.equalities[0] == {G: A, D: E / A}
     notes = [line for line in printed("starcoder2", "gpt2").splitlines() if line.startswith("To compare at equal")]
-    assert notes == [
-        "To compare at equal sizes, the formula of StarCoder 2 uses G = A.",
-        "To compare at equal sizes, the formula of StarCoder 2 uses D = E/A.",
-    ]
+    assert notes == ["To compare at equal sizes, the formula of StarCoder 2 uses G = A and D = E/A."]
     both = sf.compare("llama-2-7b", "llama-2-70b").structure
     assert both.same
     assert both.differing_sizes[G] == (32, 8)
@@ -275,7 +282,7 @@ def test_a_part_with_other_sizes_is_named_once() -> None:
 def test_weights_that_a_published_total_excludes_are_not_absent() -> None:
     """PaLM, section 2: no biases "in any of the dense kernels or layer norms"; its layer norms have scales."""
     default = structure("llama", "palm")
-    assert "Llama uses RMS norms instead of layer norms without a bias." in default.sentences
+    assert "It uses RMS norms instead of layer norms without a bias." in default.sentences
     assert "The formula of PaLM excludes the norm scales; norm_scales=true includes them." in default.size_notes
     found = compared_to_relative(architectures.architecture("llama"), "palm")
     assert found.size_notes == ("To compare at equal sizes, the formula of Llama uses {G} = {1}.",)
@@ -368,15 +375,27 @@ def test_relatives_that_their_papers_name() -> None:
         "gemma2": "gemma",
         "gemma3": "gemma2",
         "deepseek-v3": "deepseek-v2",  # "validated in DeepSeek-V2"
+        "vit": "bert",  # section 3.1: "similar to BERT's [class] token"
+        "olmoe": "mixtral",  # table 1 compares its choices with Mixtral's
         "mamba2": "mamba",
         "zamba2": "mamba2",  # section 2: "Mamba2 blocks" in place of the Mamba blocks of Zamba
         "distilbert": "bert",
         "opt": "gpt2",
         "llava": "llama",  # with a vision tower and a projector
         "gemma3-multimodal": "gemma3",
-        "transformer": "",  # the oldest
     }.items():
-        assert nearest_relative(name) == relative
+        assert nearest_relative(name).name == relative
+    assert nearest_relative("transformer") is None  # the oldest
+
+
+def test_experts_and_ties_of_the_nearest_relative() -> None:
+    # Llama and Mixtral differ from gpt-oss in biases, sinks, windows and the MLP; only Mixtral has experts as well.
+    assert nearest_relative("gpt-oss") == Relative("mixtral", experts=True, oldest=True)
+    # Arcee has an MLP without a gate: both Llama's MLP and Mixtral's are another one
+    assert nearest_relative("arcee") == Relative("llama", experts=False, oldest=True)
+    # RoBERTa has the structure of BERT, and was published later
+    assert nearest_relative("distilbert") == Relative("bert", ties=("roberta",), oldest=True)
+    assert nearest_relative("whisper").among == "with an encoder and a decoder"  # GPT-2 differs in fewer parts
 
 
 def test_stated_relatives_are_other_architectures() -> None:
@@ -385,7 +404,8 @@ def test_stated_relatives_are_other_architectures() -> None:
     assert stated["kimi-linear"] == "deepseek-v3"  # Moonlight's architecture, with Kimi Delta Attention in most layers
     for name, relative in stated.items():
         assert relative in architectures.names()
-        assert nearest_relative(name) == relative != name
+        assert nearest_relative(name) == Relative(relative, stated=True)
+        assert relative != name
 
 
 def test_layers_are_counted_by_the_letter_for_their_sum() -> None:
@@ -425,7 +445,7 @@ def test_a_derivation_names_the_nearest_relative() -> None:
 
 def test_a_derivation_compares_the_relative_by_its_own_quantity() -> None:
     (table,) = relative_tables(document(sf.model("gpt-oss"), ["train-memory", "flops", "params"], "0").blocks)
-    assert [plain(cell) for cell in table.head] == ["Part", "gpt-oss", "Llama", "Forward FLOPs"]
+    assert [plain(cell) for cell in table.head] == ["Part", "gpt-oss", "Mixtral", "Forward FLOPs"]
     assert [plain(cell) for cell in next(row for row in table.rows if plain(row[0]) == "attention")] == [
         "attention", "sliding window of C_win tokens in L_local of the L layers", "none", "0",
     ]  # fmt: skip

@@ -207,9 +207,11 @@ def test_a_line_ends_at_the_learned_positions_of_its_model() -> None:
     assert cache.lines[0].points[-1] == (448, 4 * 4 * 384 * (448 + 1500))
     assert [x for x, _ in flops.lines[0].points] == [64, 128, 256, 448]
     for curve in (flops, cache):
-        assert "A dash marks a length above the learned positions of a model." in plain(curve.tables()[0].caption)
+        assert "A dash marks a length beyond the learned positions of a model." in plain(curve.tables()[0].caption)
         (figure,) = curve.figures()
-        assert "Other models are continued beyond the context that they were trained for." in plain(figure.caption)
+        assert "The formulas of other models are also evaluated beyond the context length of their training." in plain(
+            figure.caption
+        )
         assert not figure.floats
     assert "placement: none" in render(surveyed("whisper-tiny", "llama-3-8b"), "typ").decode()
 

@@ -18,7 +18,7 @@ from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Piece, Table, capital, plain
 from ..quantities import quantity as find_quantity
 from .result import Answer
-from .structure_words import StructureChange, amount_sentence, line, spoken
+from .structure_words import IT, StructureChange, amount_sentence, line, spoken
 
 QUANTITIES = ("params", "flops", "kv-cache")
 NOTHING = Integer(0)
@@ -62,7 +62,7 @@ class PartDifference:
 
         The last one is on the parameters, unless their difference has more than ``terms`` terms.
         """
-        said = [each.sentence(first) for each in self.changes]
+        said = [each.sentence(IT if place else first) for place, each in enumerate(self.changes)]
         if not said:
             sizes = any(self.amounts.values())
             how = (

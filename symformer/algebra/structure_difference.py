@@ -10,7 +10,7 @@ from sympy import Add, Expr, Integer, Symbol, expand
 from ..architectures.base_architecture import Architecture
 from ..components.base import Component
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, RuleError, naming
+from ..language.errors import OptionError, RuleError, joined, naming
 from ..language.frozen import FrozenDict
 from ..language.notation.text import code
 from ..language.sizes import close_relations
@@ -21,6 +21,7 @@ from ..quantities import quantity as find_quantity
 from .structure import QUANTITIES, PartDifference, StructureComparison
 from .structure_amounts import Place, part_amounts, silent_operations
 from .structure_profile import (
+    CAUSAL,
     DECODER,
     ENCODER,
     LANGUAGE,
@@ -50,13 +51,14 @@ class SizeNote:
 
     side: int  # the model that has the size: 0 or 1
     size: Symbol | None  # None for a sentence that no formula depends on
-    text: str
+    text: str  # a sentence, or its start if an equation follows
+    equation: str = ""
 
     @classmethod
     def equal(cls, side: int, size: Symbol, value: Expr, title: str) -> SizeNote:
         """Return the note that the formula of a model has a value of another model for one of its sizes."""
-        said = f"To compare at equal sizes, the formula of {title} uses {{{code(size)}}} = {{{code(value)}}}."
-        return cls(side, size, said)
+        said = f"To compare at equal sizes, the formula of {title} uses"
+        return cls(side, size, said, f"{{{code(size)}}} = {{{code(value)}}}")
 
 
 def differing_parts(one: Mapping[str, StackProfile], two: Mapping[str, StackProfile]) -> tuple[int, int]:
@@ -181,8 +183,16 @@ def compare_structures(
         FrozenDict(totals),
         FrozenDict(refused),
         (FrozenDict(swaps[0]), FrozenDict(swaps[1])),
-        tuple(dict.fromkeys([note.text for note in notes if note.size is None or note.size in used[note.side]])),
+        _sentences([note for note in notes if note.size is None or note.size in used[note.side]]),
     )
+
+
+def _sentences(notes: Sequence[SizeNote]) -> tuple[str, ...]:
+    """Return each note once, with the equations of the same model in one sentence."""
+    found: dict[str, dict[str, None]] = {}
+    for note in notes:
+        found.setdefault(note.text, {}).update({note.equation: None} if note.equation else {})
+    return tuple(f"{text} {joined([*equations])}." if equations else text for text, equations in found.items())
 
 
 def _whole_stack(
@@ -250,7 +260,7 @@ def _pairs(
             "only models with the same towers"
         )
     single = one if ONLY in one else two
-    causal = "causal attention" in single[ONLY].aspects.get("mask", ("causal attention",))
+    causal = CAUSAL in single[ONLY].aspects.get("mask", (CAUSAL,))
     match, rest = (DECODER, ENCODER) if causal else (ENCODER, DECODER)
     found = [(ONLY, match), (NONE, rest)]
     return found if single is one else [(right, left) for left, right in found]

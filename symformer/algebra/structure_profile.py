@@ -106,6 +106,7 @@ PARTS: Mapping[str, str] = {
     "adapters": "adapters",
 }
 OTHER = "other"
+CAUSAL, BIDIRECTIONAL = "causal attention", "attention in both directions"  # the phrases of masks
 _NUMBERS = {1: "one sublayer", 2: "two sublayers", 3: "three sublayers"}
 _LONG = 50  # characters of a phrase after which a comma precedes the layers that it holds for
 # Aspects that every model with the part has in one form: a difference replaces one form by another.
@@ -516,7 +517,7 @@ def _attention(found: StackProfile, layer: _Layer, part: Component, scope: Scope
         "query and key norms": [],
         "sinks": [],
         "attention biases": projections_with_bias(part),
-        "mask": ["causal attention" if scores.mask == "causal" else "attention in both directions"],
+        "mask": [CAUSAL if scores.mask == "causal" else BIDIRECTIONAL],
         "positions": positions,
     }
     if isinstance(part, JointAttention) and part.head_norm is not None:

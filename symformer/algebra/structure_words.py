@@ -58,6 +58,10 @@ _CONTRASTS = (
 _HEADS = {"tied LM head": "LM head", "untied LM head": "LM head"}
 
 
+IT = "It"  # the model in a sentence after the first
+_WHERE = re.compile(r" (after the last layer|per layer)$")  # stated once for both models
+
+
 @dataclass(frozen=True)
 class StructureChange:
     """One aspect in which two models differ: the phrases that only one of them has, and those that both have."""
@@ -71,8 +75,11 @@ class StructureChange:
         """Return a sentence on the parts that the first model has in addition, and on those that it lacks."""
         own, other = (_with_projections(self.aspect, each) for each in (self.own, self.other))
         if own and other and self.aspect in CHOICES:
-            used = _and(own).rstrip(",")
-            return line(f"{name} uses {used}{',' * (',' in used)} instead of {_and(other).rstrip(',')}.")
+            used, instead = _and(own).rstrip(","), _and(other).rstrip(",")
+            if "," in used:
+                return line(f"Instead of {instead}, {name[0].lower() + name[1:] if name == IT else name} uses {used}.")
+            where = match[0] if (match := _WHERE.search(instead)) and len(own) == len(other) == 1 else ""
+            return line(f"{name} uses {used.removesuffix(where)} instead of {instead}.")
         said = [f"adds {_and(own).rstrip(',')}"] if own else []
         said += [f"has {_and([f'no {self._lacking(each)}' for each in other]).rstrip(',')}"] if other else []
         return line(f"{name} {' and '.join(said)}.")
@@ -199,6 +206,8 @@ def bare(phrase: str) -> str:
 def _and(phrases: Sequence[str]) -> str:
     if len(phrases) < 3:
         return " and ".join(phrases)
+    if any("," in each.rstrip(",") for each in phrases):
+        return f"{'; '.join(each.rstrip(',') for each in phrases[:-1])}; and {phrases[-1]}"
     return f"{', '.join(each.rstrip(',') for each in phrases[:-1])} and {phrases[-1]}"
 
 

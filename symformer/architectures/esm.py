@@ -38,6 +38,7 @@ class ESM2(Stacked):
     """
 
     title = "ESM-2"
+    compared_with = "bert"
     shapes = "tokens[B,S] -> output"
     names = Names(table="embeddings.word_embeddings", layers="encoder.layer", norm="encoder.emb_layer_norm_after")
     constraints = (Divides(2 * A, E),)  # rotary embeddings rotate pairs of elements

@@ -29,6 +29,7 @@ class GLM4MoE(DenseFirst):
     """
 
     title = "GLM-4.5"
+    compared_with = "dots1"
     constraints = (*PARTLY_ROTARY, AtMost(K, X))
     turned = D_rope
     config = Fields(

@@ -40,6 +40,7 @@ class Llama4(Biased):
     """
 
     title = "Llama 4"
+    compared_with = "llama"
     mlp_name = "feed_forward"
     constraints = (*ROTARY_HEADS, AtMost(K, X), AtMost(Integer(2), C_chunk))
     config = Fields(

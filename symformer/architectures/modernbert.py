@@ -55,6 +55,7 @@ class ModernBERT(Stacked):
     """
 
     title = "ModernBERT"
+    compared_with = "bert"
     shapes = "tokens[B,S] -> output"
     names = Names(table="embeddings.tok_embeddings", norm="final_norm")
     order = "first"

@@ -28,6 +28,7 @@ class PhiMoE(Windowed, Biased):
     """
 
     title = "Phi-3.5-MoE"
+    compared_with = "mixtral"
     unwindowed = (*ROTARY_HEADS, AtMost(Integer(2), X))
     norm = LayerNorm()
     config = Fields(

@@ -22,6 +22,7 @@ class Qwen3MoE(MaybeDivided, SparseThroughout, Biased):
     """
 
     title = "Qwen3-MoE"
+    compared_with = "qwen3"
     config = Fields(usual({V: 151936, E: 2048, **EXPERTS, L: 24, A: 32, G: 4, D: HEAD_WIDTH}))
     witness = WitnessSpec("Qwen3Moe")
     variants = Biased.variants

@@ -95,6 +95,7 @@ class T5Gemma(EncoderDecoder):
     """
 
     title = "T5Gemma"
+    compared_with = "gemma2"
     table = "decoder.embed_tokens"
     constraints = (*ROTARY_HEADS, WINDOW, Divides(G_enc, A_enc), Divides(Integer(2), D_enc))
     norm = RMSNorm(offset=True)

@@ -23,8 +23,8 @@ NAMES = {**FAIRSEQ, P: ("max_target_positions",)}
 
 @dataclass(frozen=True, kw_only=True)
 class Whisper(PreNormBart):
-    """Whisper, Radford et al. 2022 [radford2022], section 2.2: a pre-norm encoder and decoder. The encoder reads the
-    frames of a sound after two convolutions with kernels of 3 frames, the second one with a stride of 2.
+    """Whisper, Radford et al. 2022 [radford2022], section 2.2: a pre-norm encoder and decoder. The encoder reads audio
+    frames after two convolutions with kernels of 3 frames; the second has a stride of 2.
 
     The 2·P_enc audio frames become the fixed number P_enc of encoder positions. The
     encoder's sinusoidal positions are a weight in transformers that is not trained. Keys have no bias.

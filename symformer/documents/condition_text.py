@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from ..language.notation.display_tree import tree
-from ..language.sizes import AtMost, Differs, Divides, Equals, Excludes
+from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 from ..models.provenance import runs_of_kinds
 from ..output.blocks import Code, Line, Math, listed
 from ..views.formula_facts import ConditionFacts
 from .sentences import sentence
 
 
-def conditions(found: ConditionFacts) -> list[Line]:
-    """Return the conditions under which a formula holds, each as a clause."""
+def conditions(found: ConditionFacts, with_reasons: bool = True) -> list[Line]:
+    """Return the conditions under which a formula holds, each as a clause, with its reason if it states one."""
     notes: list[Line] = [[Code(each.name), f" is {each.value:,}"] for each in found.pinned]
     equal = sum(isinstance(each, Equals) for each in found.constraints)
     if equal < len(found.ties):  # otherwise the constraints state the same equalities with letters
@@ -20,7 +20,8 @@ def conditions(found: ConditionFacts) -> list[Line]:
         said: list[Line] = [[f"{times} ", Code(kind)] for times, kind in runs_of_kinds(kinds)]
         notes.append([Code(name), " repeats ", *listed(*said)])
     notes += [[Math(tree(target)), " = ", Math.of(value)] for target, value in found.relations.items()]
-    for constraint in found.constraints:
+    reasons = [_reason(each) if with_reasons else "" for each in found.constraints] + [""]
+    for place, constraint in enumerate(found.constraints):
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
         elif isinstance(constraint, AtMost):
@@ -29,12 +30,19 @@ def conditions(found: ConditionFacts) -> list[Line]:
         elif isinstance(constraint, Differs):
             notes.append([Math.of(constraint.left), " differs from ", Math.of(constraint.right)])
         elif isinstance(constraint, Excludes):
-            notes.append(
-                [
-                    *listed(*([Math.of(size)] for size in constraint.ones)),
-                    f" are not {'both' if len(constraint.ones) == 2 else 'all'} 1",
-                ]
-            )
+            number = {1: "is not", 2: "are not both"}.get(len(constraint.ones), "are not all")
+            notes.append([*listed(*([Math.of(size)] for size in constraint.ones)), f" {number} 1"])
         else:
             notes.append(sentence(str(constraint)))
+        if reasons[place] and reasons[place] != reasons[place + 1]:  # once for several in a row
+            notes[-1] = [*notes[-1], f" (otherwise {reasons[place]})"]
     return notes
+
+
+def _reason(condition: Condition) -> str:
+    """Return what happens if a condition does not hold, or "" if it states no such reason."""
+    because = str(getattr(condition, "because", ""))
+    return because.removeprefix(CASE).partition(";")[0] if because.startswith(CASE) else ""
+
+
+CASE = "in that case "

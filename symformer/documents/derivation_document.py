@@ -206,7 +206,7 @@ def _chapter(
     """Return the blocks of one quantity; with the facts of a ``figure``, its main parts have figures."""
     formula, value = found.formula, found.value
     counted = _chosen(found.definition) if form == "short" else _counted(found, subject, first)
-    holds = _conditions(found.conditions)
+    holds = _conditions(found.conditions, reasons=form != "short")
     if isinstance(formula, Ratio):
         checked: list[Block] = [Paragraph([found.checked or RATIO])]
         if form != "short":
@@ -420,8 +420,8 @@ def _place(size: Symbol, place: ConfigLocation | None) -> Line:
     return [Code(place.field), *maybe(place.less, " minus ", Code(place.less))]
 
 
-def _conditions(found: ConditionFacts) -> list[Block]:
-    notes = conditions(found)
+def _conditions(found: ConditionFacts, reasons: bool) -> list[Block]:
+    notes = conditions(found, reasons)
     return [Paragraph([HOLDS, *listed(*notes), "."])] if notes else []
 
 

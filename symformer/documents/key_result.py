@@ -91,7 +91,7 @@ def _a_parameter(formula: Formula, parts: dict[str, Expr], stored: Label) -> lis
     counts = (
         rest and expand(value(terms_tree(rest)).xreplace(formula.relations) - steps.xreplace(formula.relations)) == 0
     )
-    said: list[Line] = [["the step counters"]] if counts else []
+    said: list[Line] = [["the optimizer's step counters (4 bytes for each weight tensor)"]] if counts else []
     if (kept := parts.get("activations")) is not None:
         rest.append(activations := Label(formula.measure.letter, "activations", kept))
         said.append(["the activations, ", Math(activations)])

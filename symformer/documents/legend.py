@@ -55,14 +55,9 @@ USES = {"SiLU": "σ", "rms_group": "rms"}  # words that the meaning of another w
 
 BASIS: Line = [
     *("In each computation, ", Math(TensorName("x")), " is the input of the part and ", Math(TensorName("y"))),
-    *(" its output, with the shape of each result on the right or below. Other small letters, except those that are "),
-    *(
-        "explained, belong to one part only. ",
-        Math(TensorName("W")),
-        " and ",
-        Math(TensorName("b")),
-        " are a matrix and ",
-    ),
+    " its output, with the shape of each result on the right or below. Other small letters, except those that are "
+    "explained, belong to one part only. ",
+    *(Math(TensorName("W")), " and ", Math(TensorName("b")), " are a matrix and "),
     "a bias, with the name of their module as a subscript, and a function named after a module is that module. A name "
     "keeps as much of its path as is needed to identify it, and ",
     Code("*"),

@@ -21,12 +21,7 @@ def nearest(found: RelativeFacts) -> list[Block]:
     """Return the relative in a sentence, and the parts that differ in a table with the difference of the totals."""
     structure = found.structure
     first, second = structure.names
-    named: list[Piece] = [second, " (", Code(found.name), ")"]
-    chosen = ", with which symformer compares it" if found.stated else CHOSEN.format(first)
-    blocks: list[Block] = [
-        Heading(1, ["Nearest relative"], ANCHOR),
-        Paragraph([f"The nearest relative of {first} is ", *named, f"{chosen}."]),
-    ]
+    blocks: list[Block] = [Heading(1, ["Nearest relative"], ANCHOR), Paragraph(_chosen(found))]
     if structure.same:
         same: list[Line] = [[f"{first} has the structure of {second}: {structure.same_line}."]]
         return [*blocks, _notes(found, same)]
@@ -48,13 +43,33 @@ def nearest(found: RelativeFacts) -> list[Block]:
     own = structure.models[0]
     changed = [f" --option 1:{name}={value}" for name, value in own.component.changed_options.items()]
     changed += [f" --option 2:{name}=true" for name in found.counted]
-    command = f"symformer compare {own.id} {found.name} --structure{''.join(changed)}"
+    command = f"symformer compare {own.id} {found.relative.name} --structure{''.join(changed)}"
     return [*blocks, Paragraph(["For the differences ", *listed(*others), ": ", Code(command), "."])]
 
 
 WIDEST = 24  # characters of a difference in one line
-# The meaning of "nearest relative", unless an architecture names its own.
-CHOSEN = ": none of the older architectures in symformer's catalogue differs from {} in fewer parts"
+NAMED = 3  # architectures that are as near as the relative, at most, of which each is named
+
+
+def _chosen(found: RelativeFacts) -> Line:
+    """Return sentences on the relative, why it is the nearest, and the architectures that are as near."""
+    relative = found.relative
+    first, second = found.structure.names
+    named: list[Piece] = [f"The nearest relative of {first} is ", second, " (", Code(relative.name), ")"]
+    if relative.stated:
+        return [*named, ", as named in symformer's catalogue; it need not differ in the fewest parts."]
+    among = f" {relative.among}" if relative.among else ""
+    said = f": none of the older architectures in symformer's catalogue{among} differs from {first} in fewer parts."
+    if relative.experts is not None:
+        words = ("with", "experts") if relative.experts else ("without", "none")
+        said += f" Among those that differ in equally many, models {words[0]} experts come first, because {first} has "
+        said += f"{words[1]}."
+    ties: list[Line] = [[title, " (", Code(name), ")"] for name, title in found.ties.items()]
+    more = len(ties) - NAMED
+    ties = [*ties[:NAMED], [f"{more} more"]] if more > 1 else ties
+    near = [" ", *listed(*ties), f" {'is' if len(ties) == 1 else 'are'} as near"]
+    near += [f"; {second} is {'older' if len(ties) == 1 else 'the oldest'}" if relative.oldest else ""]
+    return [*named, said, *maybe(ties, *near, ".")]
 
 
 def _notes(found: RelativeFacts, said: Sequence[Line] = ()) -> Paragraph:

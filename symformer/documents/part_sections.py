@@ -41,7 +41,7 @@ from .legend import introduced
 from .operation_totals import operation_totals
 from .part_computations import PartComputations, about_part, computed
 from .part_places import named, place_lines, title_of, word_of
-from .part_tables import bytes_per_parameter, parts_table, purpose_table, term_table
+from .part_tables import bytes_per_parameter, copied_heads, parts_table, purpose_table, term_table
 from .sentences import sentence
 from .simple_parts import SimplePart, is_simple, simple_table, without_colon
 from .traced_run import TracedRun, without_run
@@ -199,7 +199,7 @@ class _Builder:
         if not others:
             return []
         transposed = [Paragraph([STORED])] if self.first and self.formula.measure.name == "params" else []
-        return [PARTS, *transposed, *bytes_per_parameter(self.sections, self.formula)]
+        return [PARTS, *transposed, *bytes_per_parameter(self.sections, self.formula), *copied_heads(self.sections)]
 
     def _parts(self) -> list[Block]:
         """Return the sections of the parts that are not simple."""

@@ -11,7 +11,8 @@ from ..formulas.derivation import Section
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import Sum, tree
-from ..output.blocks import Block, Line, Math, Paragraph, Ref, Table, capital, listed
+from ..ledger.facts import OperationKind
+from ..output.blocks import Block, Line, Math, Paragraph, Ref, Table, capital, listed, maybe
 from .layer_lists import class_path, in_class
 from .part_computations import PartComputations
 from .part_places import named, title_of
@@ -50,9 +51,13 @@ def term_label(section: Section, term: Term) -> str:
     """Return the label of a row within its part; a weight counted per element in a single row has just its name."""
     rows = [other for _, other in section.terms if other.weight == term.weight and len(other.factors) > 1]
     label = term.weight if term.made_of and len(rows) == 1 else term.label
-    # In a document, σ is the logistic function.
-    label = label.replace("(1/σ)", "(reciprocal root)").replace("(normalised)", "(normalized)")
+    for kind, word in _WORDS.items():
+        label = label.replace(kind, word)
     return label.removeprefix(f"{section.line.path}.") if section.line.path else label
+
+
+# Kinds of tensors in a document, where σ is the logistic function, and steps are those of the derivation.
+_WORDS = {"(1/σ)": "(reciprocal root)", "(normalised)": "(normalized)", "(step)": "(step counter)"}
 
 
 def _table(section: Section, columns: tuple[str, str], formula: Formula, rows: Sequence[Sequence[Line]]) -> Table:
@@ -93,7 +98,28 @@ def bytes_per_parameter(sections: Sequence[Section], formula: Formula) -> list[B
     numbers = Sum(tuple(tree(each.factors[at]) for each in first.made_of))
     whole = Math.of(first.factors[at])
     line: Line = ["Each parameter takes ", Math(numbers), " = ", whole, f" {formula.measure.unit}"]
-    return [Paragraph([*line, ", for its ", *listed(*kinds), "."])]
+    counters = any(term.label.endswith(STEP) for section in sections for _, term in section.terms)
+    return [Paragraph([*line, ", for its ", *listed(*kinds), ".", *maybe(counters, COUNTERS)])]
+
+
+def copied_heads(sections: Sequence[Section]) -> list[Block]:
+    """Return a sentence on why saved keys and values have as many heads as the queries, if heads are grouped."""
+    for line, term in (each for section in sections for each in section.terms):
+        entry = line.entry
+        if entry is None or entry.kind not in (OperationKind.SCORES, OperationKind.MIX):
+            continue
+        queries, own = (each.shape[1] for each in entry.inputs[:2])
+        if queries != own and term.label.endswith(("(keys)", "(values)")) and queries in term.factors:
+            once = "the only key/value head" if own == 1 else "each key/value head"
+            said = (
+                f"Attention without a fused kernel copies {once} for every query head that reads it, so its saved keys "
+            )
+            return [Paragraph([said, "and values have ", Math.of(queries), " heads, not ", Math.of(own), "."])]
+    return []
+
+
+STEP = " (step)"  # the end of the label of an optimizer's step counter
+COUNTERS = " The optimizer also keeps a step counter of 4 bytes for each weight tensor."
 
 
 def purpose_table(computes: PartComputations | None, section: Section, formula: Formula) -> list[Block]:

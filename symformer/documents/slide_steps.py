@@ -395,10 +395,10 @@ def is_explanation(block: Paragraph, words: bool = True) -> bool:
 def _action(reason: Reason) -> str:
     """Return the action of a step, as a title."""
     if any(isinstance(each, AccountLine) for each in reason):
-        return "insert the results of the parts"
+        return "insert the totals of the parts"
     if reason:
-        return "replace sizes by their relations"
-    return "collect the terms"
+        return "use the relations between sizes"
+    return "collect terms"
 
 
 def shares(found: Sequence[AmountFacts], formula: Formula, width: float = BROAD) -> FigureBlock | None:

@@ -27,7 +27,8 @@ STATED = (8, 12, 16, 20)  # those in the tables
 FLOPS = "flops"
 WHOLE = "kv-cache"  # stated for a whole sequence, because the models differ in how it grows
 _UNITS = {"bytes": "B"}
-CONTINUED = " Other models are continued beyond the context that they were trained for."
+NO_FORMULA = "before the lengths at which its model has no formula"
+CONTINUED = " The formulas of other models are also evaluated beyond the context length of their training."
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Curves:
         return Table(head, rows, "r" * len(head), caption=caption)
 
     def _beyond(self, whose: str) -> str:
-        return f"above the learned positions of {whose}" if self.by_positions else f"at which {whose} has no formula"
+        return f"beyond the learned positions of {whose}" if self.by_positions else f"at which {whose} has no formula"
 
     def figures(self) -> list[FigureBlock]:
         """Return the plot on logarithmic axes; nothing for more lines than can be told apart."""
@@ -86,7 +87,8 @@ class Curves:
         ends = len({line.points[-1][0] for line in self.lines}) > 1
         caption: Line = [said, " ", Math.of(self.length), ", on logarithmic axes."]
         if ends:
-            caption = [*caption, f" A line ends before the lengths {self._beyond('its model')}."]
+            ending = "at the last learned position of its model" if self.by_positions else NO_FORMULA
+            caption = [*caption, f" A line ends {ending}."]
             caption = [*caption, *maybe(self.by_positions, CONTINUED)]
         return [FigureBlock(plot.drawing, caption, f"survey.{self.quantity}", floats=False)]
 

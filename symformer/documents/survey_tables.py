@@ -84,7 +84,7 @@ def _said(title: str, stacks: Mapping[str, StackProfile]) -> Line:
     for name, phrases in list(told.items())[: 1 if same else None]:
         found += ["; "] if found else []
         found += [f"{name}: "] if name and not same else []
-        found += line(", ".join(phrases))
+        found += line((", " if title == "Biases" else "; ").join(phrases))
     return found
 
 

@@ -232,12 +232,35 @@ def _counted(points: int) -> str:
 
 def _compared(certificate: Certificate) -> str:
     """Return the compared values in words, with the meaning of the number of weights."""
+    if "saved_tensors_hooks" in certificate.compared:
+        return _saved(certificate)
     return certificate.compared.replace(SHAPES, NAMED_ONCE)
 
 
 def _briefly(certificate: Certificate) -> str:
     """Return the compared values in a few words."""
-    return re.sub(rf"\d+ stored weights {SHAPES}", f"each weight {SHAPES}", certificate.compared)
+    return re.sub(rf"\d+ stored weights {NAMED_ONCE}", f"each weight {SHAPES}", _compared(certificate))
+
+
+# The tensors of a forward pass that torch counts, by what is recomputed.
+SAVED = {
+    "none": "the tensors that torch saves for the backward pass",
+    "selective": "the tensors that torch saves for the backward pass and for the recomputation of attention",
+    "full": "the tensors that torch saves for the backward pass and for the recomputation of the layers",
+}
+
+
+def _saved(certificate: Certificate) -> str:
+    """Return the compared bytes of activations or of training memory in words."""
+    own = certificate.conventions
+    saved = SAVED[own["recompute"]]
+    if "recipe" not in own:
+        return f"the bytes of each of {saved}, and their total, each storage counted once"
+    counted = ["the parameters", "their gradients"]
+    counted += ["their float32 master copies"] if own["recipe"].startswith("bf16") else []
+    counted += ["the optimizer's state after one step"]
+    counted += [saved] if own["implementation"] != "none" else []
+    return f"the total of the bytes of {', of '.join(counted[:-1])}, and of {counted[-1]}"
 
 
 def _scientific(probability: float) -> Math:
@@ -301,7 +324,8 @@ def certificate_blocks(certificate: Certificate, what: str, sharing: Sequence[st
     return [
         Paragraph(
             [
-                f"{what} was compared with the torch model on the meta device: {_compared(certificate)}. ",
+                f"{what} was compared with the torch class, built with tensors that have shapes but no data: ",
+                f"{_compared(certificate)}. ",
                 (SETTINGS if several else POINTS).format(_counted(certificate.points)),
                 " If the integers that determine the sizes are drawn from 1 to ",
                 largest,

@@ -626,10 +626,13 @@ def saved_conditions(ledger: Ledger, conventions: Conventions) -> tuple[Conditio
         heads = {mix.output.shape[1] for mix, _, _ in _joint_projections(ledger)}
         because = "in that case torch saves a view of a whole projection instead of a copy of a part"
         found += [Excludes((each,), because) for each in sorted(heads, key=str) if isinstance(each, Symbol)]
+    # transformers repeats keys and values with expand and reshape (repeat_kv), and torch.matmul reshapes the result
+    # again. One of the two copies, unless there is nothing to copy: one sequence with one key/value head.
+    shared = "in that case torch saves a view of the keys and values instead of a copy for each query head"
     for group, width in sorted(grouped, key=str):
         if conventions["implementation"] == "eager" and (isinstance(group, Symbol) or group == 1):
             both = (B, group) if isinstance(group, Symbol) else (B,)
-            found.append(Excludes(both, "in that case torch saves a view instead of a copy"))
+            found.append(Excludes(both, shared))
         if conventions["implementation"] == "sdpa":
             found.append(
                 AtMost(width, Integer(FUSED), "in that case transformers copies keys and values for every query head")

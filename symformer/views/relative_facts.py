@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .. import architectures
-from ..algebra.relatives import compared_to_relative, nearest_relative
+from ..algebra.relatives import Relative, compared_to_relative
 from ..algebra.structure import StructureComparison
 from ..architectures.base_architecture import Architecture
 from ..language.frozen import FrozenDict, Immutable
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
-from .stored_summaries import stored_relative
+from .stored_summaries import relative_of
 
 
 @dataclass(frozen=True)
 class RelativeFacts(Immutable):
     """How a model differs from the nearest relative of its architecture."""
 
-    name: str  # of the relative, as a target
-    stated: bool  # whether the architecture names its relative, which then need not differ in the fewest parts
+    relative: Relative
+    ties: Mapping[str, str]  # the titles of the architectures that are as near, by name
     counted: Mapping[str, str]  # the options of the relative that count weights which its published total excludes
     quantity: str  # whose amounts are compared
     title: str  # of the quantity
@@ -49,13 +49,12 @@ def relative_facts(model: Model, quantity: str, conventions: Mapping[str, str]) 
     """
     if not isinstance(model.component, Architecture) or model.provenance.reading:
         return None
-    stored = stored_relative(model.id)
-    name = nearest_relative(model.id) if stored is None else stored
-    if not name:
+    relative = relative_of(model.id)
+    if relative is None:
         return None
-    structure = compared_to_relative(model, name, (quantity,), conventions)
+    structure = compared_to_relative(model, relative.name, (quantity,), conventions)
     if structure.refused:
         return None
-    stated = bool(type(model.component).compared_with)
-    counted = FrozenDict(architectures.architecture_class(name).uncounted)
-    return RelativeFacts(name, stated, counted, quantity, find_quantity(quantity).measure.title, structure)
+    counted = FrozenDict(architectures.architecture_class(relative.name).uncounted)
+    ties = FrozenDict({name: architectures.architecture_class(name).title for name in relative.ties})
+    return RelativeFacts(relative, ties, counted, quantity, find_quantity(quantity).measure.title, structure)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from sympy import Expr
 
 from .. import architectures, components
+from ..algebra.relatives import Relative, compared_to_relative, nearest_relative
 from ..language.notation.display_tree import Sum, Word, tree
 from ..language.notation.text import code, text
 from ..models.model import Model
@@ -65,9 +67,12 @@ def built(name: str) -> Summary:
     return Summary(model.title, model.params.display_expr)
 
 
-def stored_relative(name: str) -> str | None:
-    """Return the nearest relative of an architecture, "" if it has none, and None if the file does not state it."""
-    return _stored().get(name, {}).get("relative")
+def relative_of(name: str) -> Relative | None:
+    """Return the nearest relative of an architecture, or None if it has none."""
+    facts = _stored().get(name)
+    if facts is None:  # an architecture of another package
+        return nearest_relative(name)
+    return Relative(**facts["relative"]) if facts["relative"] else None
 
 
 def relative_sentence(model: Model) -> str:
@@ -75,7 +80,8 @@ def relative_sentence(model: Model) -> str:
     facts = _stored().get(model.id, {})
     if not facts.get("relative") or model.component != type(model.component)():
         return ""
-    relative = f"{_stored()[facts['relative']]['title']} ({facts['relative']})"
+    name = facts["relative"]["name"]
+    relative = f"{_stored()[name]['title']} ({name})"
     if not facts["differs"]:
         return f"{model.title} has the structure of {relative}"
     differences = facts["differs"].split("; ")
@@ -85,21 +91,20 @@ def relative_sentence(model: Model) -> str:
 
 def file_text() -> str:
     """Return the text of the file: one line for each built-in architecture and component."""
-    from ..algebra.relatives import compared_to_relative, nearest_relative  # which describes every architecture
-
     rows = []
     for name in (*architectures.names(), *(f"{COMPONENT}{name}" for name in components.names())):
         found = built(name)
-        facts = {"title": found.title, "params": code(found.params), "brief": _shortened(found.params)}
+        facts: dict[str, Any] = {"title": found.title, "params": code(found.params), "brief": _shortened(found.params)}
         if not name.startswith(COMPONENT):
-            facts["relative"] = relative = nearest_relative(name)
+            relative = nearest_relative(name)
             own = architectures.architecture(name)
-            facts["differs"] = compared_to_relative(own, relative).short if relative else ""
+            facts["relative"] = asdict(relative) if relative else None
+            facts["differs"] = compared_to_relative(own, relative.name).short if relative else ""
         rows.append(f"{json.dumps(name)}: {json.dumps(facts, ensure_ascii=False)}")
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
 @cache
-def _stored() -> Mapping[str, Mapping[str, str]]:
-    found: Mapping[str, Mapping[str, str]] = json.loads((files(__package__) / FILE.name).read_text("utf-8"))
+def _stored() -> Mapping[str, Mapping[str, Any]]:
+    found: Mapping[str, Mapping[str, Any]] = json.loads((files(__package__) / FILE.name).read_text("utf-8"))
     return found

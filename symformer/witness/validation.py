@@ -267,7 +267,7 @@ class Validation:
             if differs(**{name: 1}):
                 found.append(AtMost(Integer(2), letters[name], FROM))
             elif single and differs(**single, **{name: 1}):
-                found.append(Excludes((letters[BATCH], letters[name]), "the code then keeps other tensors"))
+                found.append(Excludes((letters[BATCH], letters[name]), "in that case the code keeps other tensors"))
         return found
 
     def bounds(self, component: MeasuredModel) -> list[LengthBound]:

@@ -13,6 +13,8 @@ from .units import number as n
 
 ZOOM = 1.9  # pixels per point, if there is room
 BROAD = 300.0  # figures wider than this many points may scroll on a narrow screen
+STROKE = 0.6  # the usual width of a line
+INHERITED = f'fill="currentColor" stroke-width="{n(STROKE)}"'  # by all shapes that do not state their own
 ENDS = {"left": "", "right": ' text-anchor="end"', "center": ' text-anchor="middle"'}
 
 
@@ -24,7 +26,7 @@ def svg_element(drawing: Drawing, marked: bool = False) -> str:
     said = escape(printable(drawing.alt or drawing.title))
     head = (
         f'<svg role="img" aria-label="{said}" viewBox="0 0 {n(drawing.width)} {n(drawing.height)}"'
-        f' width="{n(drawing.width * ZOOM)}" height="{n(drawing.height * ZOOM)}">'
+        f' width="{n(drawing.width * ZOOM)}" height="{n(drawing.height * ZOOM)}" {INHERITED}>'
     )
     made = "\n".join([head, *(_shape(shape, marked) for shape in drawing.shapes), "</svg>"])
     if drawing.width <= BROAD:
@@ -38,17 +40,18 @@ def _shape(shape: Shape, marked: bool) -> str:
             return _rect(shape, marked)
         case Circle():
             circle = f'<circle cx="{n(shape.x)}" cy="{n(shape.y)}" r="{n(shape.r)}"'
-            return f'{circle} fill="#FFFFFF" stroke="currentColor" stroke-width="0.6"/>'
+            return f'{circle} fill="#FFFFFF" stroke="currentColor"/>'
         case Path():
             spelt = " ".join(f"{n(x)},{n(y)}" for x, y in shape.points)
             ink = _ink(shape.ink)
             if shape.filled:
                 return f'<polygon points="{spelt}" fill="{ink}"/>'
-            return f'<polyline points="{spelt}" fill="none" stroke="{ink}" stroke-width="{n(shape.stroke)}"/>'
+            return f'<polyline points="{spelt}" fill="none" stroke="{ink}"{_width(shape.stroke)}/>'
         case Words():
             place = f'x="{n(shape.x)}" y="{n(shape.y)}" font-size="{n(shape.size)}"{ENDS[shape.anchor]}'
             told = "".join(_piece(piece, shape.size) for piece in shape.line)
-            return f'<text {place} fill="{_ink(shape.ink)}"{_mark(shape, marked)}>{told}</text>'
+            ink = "" if shape.ink == BLACK else f' fill="{shape.ink}"'  # inherited from the whole drawing
+            return f"<text {place}{ink}{_mark(shape, marked)}>{told}</text>"
 
 
 def _mark(shape: Rect | Words, marked: bool) -> str:
@@ -58,9 +61,13 @@ def _mark(shape: Rect | Words, marked: bool) -> str:
 def _rect(shape: Rect, marked: bool) -> str:
     place = f'x="{n(shape.x)}" y="{n(shape.y)}" width="{n(shape.w)}" height="{n(shape.h)}"'
     corners = f' rx="{n(shape.radius)}"' if shape.radius else ""
-    stroke = f' stroke="{_ink(shape.ink)}" stroke-width="{n(shape.stroke)}"' if shape.stroke else ""
+    stroke = f' stroke="{_ink(shape.ink)}"{_width(shape.stroke)}' if shape.stroke else ""
     dashes = ' stroke-dasharray="2 1.6"' if shape.dashed and shape.stroke else ""
     return f'<rect {place}{corners} fill="{shape.fill or "none"}"{stroke}{dashes}{_mark(shape, marked)}/>'
+
+
+def _width(stroke: float) -> str:
+    return "" if stroke == STROKE else f' stroke-width="{n(stroke)}"'
 
 
 def _ink(ink: str) -> str:

@@ -19,6 +19,13 @@ _WITHIN = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 _MATH = re.compile(r"<math[ >].*?</math>", re.DOTALL)
 _BRACKET = re.compile(r'<mo form="(?:prefix|postfix)"([^>]*)>([][()⌈⌉⌊⌋])</mo>')  # each has a single form in MathML
 _ALONE = re.compile(r'(<math[^>]*>)<mo form="infix">(?=[^<]*</mo></math>)')
+_SEPARATOR = re.compile(r'<mo separator="true">(?=[,;]</mo>)')  # a comma and a semicolon are separators in MathML
+# Mathematics without scripts, fractions and roots, which reads as it is written.
+_TOLD = re.compile(r'<math alttext="[^"]*">(?=(?:</?(?:mi|mn|mo|mrow)\b[^>]*>|[^<])*</math>)')
+_ROWS = re.compile(r"</?mrow>")
+_BLANKS = re.compile(
+    r"\s*/\*.*?\*/|\s*\n\s*|(?<=[{;:,]) | (?=\{)|;? (?=\})"
+)  # no string in the style sheets has these signs
 # Each script uses those before it.
 SCRIPTS = ("live-entry.js", "live-exact.js", "live-math.js", "live-curves.js", "live-links.js", "live.js")
 
@@ -29,16 +36,51 @@ def _without_comments(script: str) -> str:
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
+def _without_blanks(style: str) -> str:
+    """Return a style sheet without comments and line ends, and without the blanks at signs that separate.
+
+    >>> _without_blanks("p { margin: 0; }\\n.a,\\n.b { color: red; }")
+    'p{margin:0}.a,.b{color:red}'
+    """
+    return _BLANKS.sub("", style)
+
+
+def _inferred(element: str) -> str:
+    """Return a ``math`` element without an ``mrow`` around all of its content, which MathML infers.
+
+    >>> _inferred("<math><mrow><mi>L</mi><mrow><mi>E</mi></mrow></mrow></math>")
+    '<math><mi>L</mi><mrow><mi>E</mi></mrow></math>'
+    >>> _inferred("<math><mrow><mi>L</mi></mrow><mrow><mi>E</mi></mrow></math>")
+    '<math><mrow><mi>L</mi></mrow><mrow><mi>E</mi></mrow></math>'
+    """
+    start, _, inside = element.removesuffix("</math>").partition(">")
+    if not (inside.startswith("<mrow>") and inside.endswith("</mrow>")):
+        return element
+    depth = 0
+    for row in _ROWS.finditer(inside):
+        depth += 1 if row[0] == "<mrow>" else -1
+        if depth == 0:
+            whole = row.end() == len(inside)
+            return f"{start}>{inside[len('<mrow>') : -len('</mrow>')]}</math>" if whole else element
+    return element
+
+
 def _shorter(mathematics: str) -> str:
-    """Return a ``math`` element without its display style and without the forms that signs have by default.
+    """Return a ``math`` element without what MathML implies.
+
+    It has no display style, which the style sheet sets, no attributes of signs that they have by default, no row around
+    all of its content, and no alternative text if it reads as it is written.
 
     >>> _shorter('<math displaystyle="true" alttext="(E"><mo form="prefix" stretchy="false">(</mo><mi>E</mi></math>')
-    '<math alttext="(E"><mo stretchy="false">(</mo><mi>E</mi></math>'
+    '<math><mo stretchy="false">(</mo><mi>E</mi></math>'
     >>> _shorter('<math alttext="="><mo form="infix">=</mo></math>')
-    '<math alttext="="><mo>=</mo></math>'
+    '<math><mo>=</mo></math>'
+    >>> _shorter('<math alttext="N²,"><mrow><msup><mi>N</mi><mn>2</mn></msup><mo separator="true">,</mo></mrow></math>')
+    '<math alttext="N²,"><msup><mi>N</mi><mn>2</mn></msup><mo>,</mo></math>'
     """
     shorter = mathematics.replace('<math displaystyle="true"', "<math", 1)
-    return _ALONE.sub(r"\1<mo>", _BRACKET.sub(r"<mo\1>\2</mo>", shorter))
+    shorter = _ALONE.sub(r"\1<mo>", _BRACKET.sub(r"<mo\1>\2</mo>", shorter))
+    return _TOLD.sub("<math>", _inferred(_SEPARATOR.sub("<mo>", shorter)))
 
 
 class Live(HTML):
@@ -59,7 +101,7 @@ class Live(HTML):
         return [block for block in document.blocks if isinstance(block, Heading) and block.level == 1]
 
     def completed(self, spelt: str) -> str:
-        """Return a page with shorter mathematics: without the attributes that the style sheet or MathML implies."""
+        """Return a page with shorter mathematics: without what the style sheet or MathML implies."""
         return _MATH.sub(lambda found: _shorter(found[0]), super().completed(spelt))
 
     @cached_property
@@ -70,7 +112,7 @@ class Live(HTML):
     @cached_property
     def style(self) -> Markup:
         """The style of every page and of the input fields."""
-        return markup(str(super().style) + (templates() / "live.css").read_text("utf-8"))
+        return markup(_without_blanks(str(super().style) + (templates() / "live.css").read_text("utf-8")))
 
     @property
     def scripts(self) -> Sequence[Markup]:

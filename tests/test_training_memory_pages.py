@@ -1,0 +1,81 @@
+"""The sentences of a page on activations or training memory: copied heads, step counters, conditions and the check."""
+
+from __future__ import annotations
+
+import pytest
+
+import symformer as sf
+from symformer.documents.derivation_document import document
+from symformer.language.symbols import A, B, G
+from symformer.output.blocks import Paragraph, plain
+
+
+def said(target: str, quantity: str, **conventions: str) -> str:
+    blocks = document(sf.model(target), [quantity], "0", **conventions).blocks
+    return "\n".join(plain(block.line) for block in blocks if isinstance(block, Paragraph))
+
+
+COPIED = (
+    "copies each key/value head for every query head that reads it, so its saved keys and values have A heads, not G."
+)
+
+
+@pytest.mark.parametrize(
+    ("target", "conventions", "copied"),
+    [
+        ("llama", {}, True),
+        ("llama", {"implementation": "sdpa"}, False),  # the fused kernel reads grouped heads: enable_gqa=True
+        ("llama", {"recompute": "full"}, False),  # only the inputs of layers are saved
+        ("gpt2", {}, False),  # a key/value head for each query head
+    ],
+)
+def test_copies_of_grouped_heads_are_explained(target: str, conventions: dict[str, str], copied: bool) -> None:
+    """Llama has A query heads and G key/value heads; transformers repeats these with repeat_kv in eager attention."""
+    found = said(target, "activations", **conventions)
+    assert (COPIED in found) is ("Attention without a fused kernel" in found) is copied
+
+
+def test_a_condition_has_its_reason() -> None:
+    """repeat_kv expands and reshapes [B,G,S,D]; for B = G = 1 neither it nor torch.matmul copies anything."""
+    import torch
+
+    def is_view(sequences: int, groups: int) -> bool:
+        """Return whether the keys in the scores of 3 query heads per key/value head share their storage."""
+        keys = torch.zeros(sequences, groups, 5, 7)
+        repeated = keys[:, :, None].expand(sequences, groups, 3, 5, 7).reshape(sequences, groups * 3, 5, 7)
+        batched = repeated.reshape(-1, 5, 7)  # as torch.matmul does
+        return batched.untyped_storage().data_ptr() == keys.untyped_storage().data_ptr()
+
+    sizes = (1, 2)
+    assert {(b, g) for b in sizes for g in sizes if is_view(b, g)} == {(1, 1)}
+    reason = " (otherwise torch saves a view of the keys and values instead of a copy for each query head)"
+    assert f"{B} and {G} are not both 1{reason}." in said("llama", "activations")
+    # multi-query attention has G = 1
+    assert f"{B} is not 1{reason}" in said("gpt-bigcode", "activations")
+    # a reason that two conditions share is stated once, after the second
+    scan = said("mamba2", "activations")
+    assert scan.count("(otherwise torch saves views of the inputs of a scan instead of copies)") == 1
+    assert "S is not 1 and A_ssm is not 1 (otherwise" in scan
+
+
+def test_step_counters_are_explained() -> None:
+    """By hand: AdamW of torch keeps one float32 counter per weight, so Llama has 9 in each layer and 3 outside."""
+    found = said("llama", "train-memory")
+    assert "The optimizer also keeps a step counter of 4 bytes for each weight tensor." in found
+    assert "the total also includes the optimizer's step counters (4 bytes for each weight tensor)" in found
+    assert "step counter" not in said("llama", "train-memory", optimizer="sgd").replace("and a step counter", "")
+
+
+def test_the_check_states_what_torch_counted() -> None:
+    found = said("llama", "train-memory", implementation="none")
+    assert (
+        "compared with the torch class, built with tensors that have shapes but no data: the total of the bytes of the "
+        "parameters, of their gradients, and of the optimizer's state after one step. "
+    ) in found
+    assert "the optimizer's state after one step, and of the tensors that torch saves for the backward pass. " in said(
+        "llama", "train-memory"
+    )
+    half = said("llama", "train-memory", recipe="bf16", implementation="sdpa", recompute="full")
+    assert "of their gradients, of their float32 master copies, of the optimizer's state after one step" in half
+    assert "saves for the backward pass and for the recomputation of the layers. " in half
+    assert A.name not in found.partition("compared with the torch class")[2].partition(". ")[0].split()
