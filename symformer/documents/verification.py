@@ -151,10 +151,10 @@ def _drawn(certificates: Sequence[Certificate]) -> str:
     names = [set(_values(each)) for each in certificates]
     several = f"{settings.pop()}" if len(settings) == 1 else "several"
     if all(len(each) == 1 and each <= _DEPTHS for each in names):
-        return f"at {choices} of the other sizes for each of {several} depths"
+        return f"for each of {several} depths, at {choices} of the other sizes"
     layers, others = any(each & _DEPTHS for each in names), any(each - _DEPTHS for each in names)
     by_hand = " and ".join(["the depths"] * layers + ["some more sizes" if layers else "some sizes"] * others)
-    return f"at {choices} of the other sizes for each of {several} settings of {by_hand}"
+    return f"for each of {several} settings of {by_hand}, at {choices} of the other sizes"
 
 
 def _differing(certificates: Sequence[Certificate]) -> str:
