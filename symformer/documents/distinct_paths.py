@@ -14,6 +14,7 @@ from ..language.errors import DocumentError
 from ..language.notation.display_tree import Applied, ModuleCall, TensorName, Tree, mapped, nodes
 from ..ledger.facts import Scope, Weight
 from ..output.blocks import Assignment, Block, Computation
+from .further_inputs import further_inputs
 from .ledger_dataflow import entries_of
 from .notation import SymbolTable
 
@@ -67,7 +68,8 @@ class ModuleNames:
 
     def add(self, lines: Sequence[Assignment], places: Sequence[tuple[str, Scope]]) -> Computation:
         """Return the block of a computation, and remember the parts that it is for."""
-        block = Computation(lines)
+        inputs = list(further_inputs(places[0][1])) if places else []
+        block = Computation(lines, inputs)
         self.blocks.append((block, places))
         return block
 
