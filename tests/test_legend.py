@@ -91,7 +91,6 @@ def test_every_explanation_is_used() -> None:
         ("gemma2", "cap(x)", "route_K(x)"),
         ("llama", "σ(x)", "ρ"),  # SiLU contains it
         ("vit", "[…; …]", "[…, …]"),
-        ("bart", "m", "m_1"),
     ],
 )
 def test_unused_words_are_not_explained(name: str, there: str, absent: str) -> None:
@@ -111,6 +110,13 @@ def test_words_are_explained_after_the_first_computation_that_has_them() -> None
     assert [[text(shown) for shown, _ in block.notation] for block in explained] == [[], ["rms(x)"], ["ReLU(x)"]]
     assert plain(explained[1].line) == "Here, rms(x) is the square root of the mean of x² over the last axis."
     assert introduced(lines, {"rms", "ReLU"}) == lines
+
+
+def test_a_further_input_is_explained_in_each_part_that_reads_it() -> None:
+    """Lewis et al. 2019: each decoder layer and its cross-attention read the output of the encoder."""
+    blocks = introduced([block for block in words_of("bart")[1] if block.inputs], set())
+    told = [plain(block.line) for block in blocks if isinstance(block, Paragraph)]
+    assert sum("m is the output of the encoder, [B, S_enc, E]" in each for each in told) == 2
 
 
 def test_blocks_without_computations_have_no_explanations() -> None:

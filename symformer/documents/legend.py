@@ -64,6 +64,8 @@ BASIS: Line = [
 def introduced(blocks: Sequence[Block], known: set[str]) -> list[Block]:
     """Return the blocks with the meaning of each word and letter of a computation after its first use.
 
+    The letters of further inputs are explained after each computation that reads them.
+
     Parameters
     ----------
     blocks
@@ -80,7 +82,7 @@ def introduced(blocks: Sequence[Block], known: set[str]) -> list[Block]:
         found.append(block)
         every = entries(computations)
         used = {row.word for row in every}
-        found += _meanings([row for row in every if row.word not in known])
+        found += _meanings([row for row in every if row.local or row.word not in known])
         heads = any(word.startswith("softmax") for word in used)
         if heads and not any(word.startswith("softmax") for word in known):
             shared = any(_has_shared_heads(each) for each in computations)
@@ -99,7 +101,9 @@ def entries(computations: Iterable[Computation]) -> list[LegendEntry]:
     for each in computations:
         for name, said, shape in each.inputs:
             verb, _, means = said.partition(" ")
-            row = LegendEntry(f"{text(name)} {said} {text(shape)}", name, [means, ", ", Math(shape)], verb=verb)
+            row = LegendEntry(
+                f"{text(name)} {said} {text(shape)}", name, [means, ", ", Math(shape)], verb=verb, local=True
+            )
             found[row.word] = row
         for word, arguments in _uses(each.lines):
             used.setdefault(word, []).append(arguments)

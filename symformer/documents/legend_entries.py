@@ -45,6 +45,7 @@ class LegendEntry:
     means: Line
     where: str = ""  # where the notation stands
     verb: str = ""  # "is" or "are"; "": as for its word
+    local: bool = False  # whether the letter belongs to one part only, so that each part explains it
 
     def of(self, arguments: Sequence[Tree]) -> LegendEntry:
         """Return the entry with the numbers, or the pieces, of a computation: ``route_K`` instead of ``route_l``."""
