@@ -281,12 +281,12 @@ class Reader:
         if layer is not None and name not in self.parts:  # a list of layers of several kinds
             name = ".".join(filter(None, (name.rpartition(".")[0], self.whose.kinds[layer])))
             for each in shown.arguments[1:]:
-                if each == TensorName("φ", index=LAYER):
-                    self.known[text(each)] = self.known["φ"][:, :, layer]  # a part for each layer
+                if each == TensorName("ξ", index=LAYER):
+                    self.known[text(each)] = self.known["ξ"][:, :, layer]  # a part for each layer
                 elif isinstance(each, TensorName) and each.index == LAYER:
                     self.known[text(each)] = self.whose.given[f"{each.letter}_{name}"]
-        elif layer is not None and TensorName("φ", index=LAYER) in shown.arguments:
-            self.known["φ_n"] = self.known["φ"][:, layer]
+        elif layer is not None and TensorName("ξ", index=LAYER) in shown.arguments:
+            self.known["ξ_n"] = self.known["ξ"][:, layer]
         if name in self.parts:
             return self.part(self.parts[name], shown.arguments, layer or 0)
         if name == "softmax":
@@ -396,7 +396,7 @@ def free(lines: Sequence[Assignment]) -> Iterator[str]:
 
 def own_part(name: TensorName) -> str:
     """Return the name of a tensor of which each layer reads its own part, given the name of the part."""
-    return name.letter if name == TensorName("φ", index=LAYER) else text(name)
+    return name.letter if name == TensorName("ξ", index=LAYER) else text(name)
 
 
 LAYER_BEFORE = Sum((LAYER, Minus(Number(1))))

@@ -219,3 +219,11 @@ def test_matrices_with_equal_names_get_different_symbols() -> None:
     bert = architecture("bert").params
     assert bert.part("encoder.layer.mlp.intermediate.dense").equals("E*H + H")
     assert bert.part("encoder.layer.mlp.output.dense").equals("E*H + E")
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_row_is_named_after_a_part_with_several_rows(name: str) -> None:
+    """A sink logit or a decay is a parameter of the part itself, and its row has its own name."""
+    params = architecture(name).params
+    several = {part.path for part in params.root.parts() if sum(line.each != 0 for line in part.lines) > 1}
+    assert not several & {row.path for row in params.rows if row.each != 0}

@@ -63,11 +63,11 @@ LINES = {
         "y = r + DenseReluDense(layer.2.layer_norm(r)) [B, S, E]",
     ],
     ("mamba2", "layers.*.mixer"): [
-        "[h, u, Δ] = x W_in_projᵀ [B, S, A_ssm·D_ssm + (A_ssm·D_ssm + 2·G_ssm·N_state) + A_ssm]",
-        "[u_1, β, γ] = SiLU(conv(W_conv1d, u) + b_conv1d) [B, S, A_ssm·D_ssm + G_ssm·N_state + G_ssm·N_state]",
-        "r = scan(u_1, softplus(Δ + w_dt_bias), -exp(w_A_log), β, γ, w_D) [B, S, A_ssm·D_ssm]",
-        "f = r ⊙ SiLU(h) [B, S, A_ssm·D_ssm]",
-        "y = (f/rms_group(f) ⊙ w_norm) W_out_projᵀ [B, S, E]",
+        "[h, r, δ] = x W_in_projᵀ [B, S, A_ssm·D_ssm + (A_ssm·D_ssm + 2·G_ssm·N_state) + A_ssm]",
+        "[u, β, γ] = SiLU(conv(W_conv1d, r) + b_conv1d) [B, S, A_ssm·D_ssm + G_ssm·N_state + G_ssm·N_state]",
+        "f = scan(u, softplus(δ + w_dt_bias), -exp(w_A_log), β, γ, w_D) [B, S, A_ssm·D_ssm]",
+        "a = f ⊙ SiLU(h) [B, S, A_ssm·D_ssm]",
+        "y = (a/rms_group(a) ⊙ w_norm) W_out_projᵀ [B, S, E]",
     ],
     ("deepseek-v3", "dense_layers.*.self_attn"): [
         "[q_1, q_2] = q_a_layernorm(x W_q_a_projᵀ) W_q_b_projᵀ [B, A, S, D_nope + D_rope]",

@@ -72,6 +72,7 @@ from symformer.views.example_facts import with_numbers
 from .samples import sampled
 
 ROOT = Path(__file__).parent.parent
+WINDOWED = "Each token attends only to the last "
 LANGUAGES: dict[str, Language] = {
     name: made_by
     for name in FORMATS
@@ -515,10 +516,10 @@ def test_part_descriptions_are_true_in_context() -> None:
     assert r"C_{\mathrm{win}}" in spell(made("mistral-costs"), "md")
     told = spell(made("gemma3"), "md")  # one description of both kinds of layers, and the window apart
     local, rest = told.partition("For `layers.*.self_attn` in the layers with global attention:\n")[::2]
-    assert local.rpartition("in the layers with local attention: ")[2].startswith("It has a sliding window, ")
+    assert local.rpartition("in the layers with local attention: ")[2].startswith(WINDOWED)
     assert local.count("Grouped-query attention, ") == 1
     assert "Grouped-query attention, " not in rest
-    assert "It has a sliding window" not in rest
+    assert WINDOWED not in rest
     scales = spell(document(architecture("palm", norm_scales=True), ["params"], "1"), "md")
     assert "with a scale of $`E`$ elements, Ba et al." in scales
 
@@ -738,7 +739,7 @@ def test_parts_sharing_a_section_are_described_separately() -> None:
     """Parts with equal counts share a section; a statement about some of them is not made about the others."""
     said = [*paragraphs(derivation("gemma-2-2b")), *paragraphs(derivation("gemma-2-2b", "flops"))]
     # Gemma Team 2024, section 2.1: every other layer has a sliding window
-    sliding = [line for line in said if "It has a sliding window" in line]
+    sliding = [line for line in said if WINDOWED in line]
     assert sliding
     assert all("global attention" not in line for line in sliding)
     every = "layers.*.self_attn in the layers with global attention. Grouped-query attention"

@@ -456,6 +456,24 @@ def test_a_derivation_compares_the_relative_by_its_own_quantity() -> None:
     assert not relative_tables(document(sf.model("gpt2"), ["train-memory"], "0").blocks)
 
 
+def test_a_long_difference_from_the_relative_is_written_with_totals_of_parts() -> None:
+    """Nemotron-H has attention or an MLP in the layers in which Mamba-2 has its mixer: no sum of 18 terms."""
+    (table,) = relative_tables(document(sf.model("nemotron-h"), ["params"], "0").blocks)
+    assert [plain(row[3]) for row in table.rows] == [
+        "2·L_attn·E·A·D + 2·L_attn·E·G·D -(L_attn + L_mlp)N[ssm_layers.mixer]",
+        "2·L_mlp·E·H",
+        "2·L_attn·E·A·D + 2·L_attn·E·G·D + 2·L_mlp·E·H -(L_attn + L_mlp)N[ssm_layers.mixer]",
+    ]
+
+
+def test_biases_of_some_layers_are_one_phrase() -> None:
+    (table,) = relative_tables(document(sf.model("flux"), ["params"], "0").blocks)
+    (row,) = (row for row in table.rows if plain(row[0]) == "attention biases")
+    both = "L_double + L_single"
+    assert plain(row[1]) == f"biases in the output projection in L_double of the {both} layers"
+    assert plain(row[2]) == "biases in the output projection in all layers"
+
+
 def relative_tables(blocks: Sequence[Block]) -> list[Table]:
     return [each for each in blocks if isinstance(each, Table) and "nearest relative" in plain(each.caption)]
 

@@ -97,6 +97,7 @@ def equations_of(target: str) -> dict[str, Chain]:
         ("deepseek-v3", ("W_mlp.gate_projᵀ", "W_shared_experts.gate_projᵀ", "dense_layers.mlp(", "moe_layers.mlp(")),
         ("bart", ("encoder.layernorm_embedding(", "decoder.layernorm_embedding(", "(t_enc)", "(i_enc)")),
         ("t5", ("layer.0.layer_norm(", "layer.1.layer_norm(", "layer.2.layer_norm(")),
+        ("nemotron-h", ("⊙ w_mixer.norm)", "mixer(norm(x))")),  # the norm in the mixer, and the one before each layer
     ],
 )
 def test_modules_with_one_last_word_have_different_names(target: str, apart: tuple[str, ...]) -> None:
@@ -109,7 +110,7 @@ def test_modules_with_one_last_word_have_different_names(target: str, apart: tup
 def test_names_that_hide_a_difference_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the words that distinguish paths, c_proj would be two matrices of GPT-2."""
 
-    def shortest(self: distinct_paths.ModuleNames, found: Any, taken: Any) -> Any:
+    def shortest(self: distinct_paths.ModuleNames, found: Any, *taken: Any) -> Any:
         return ((each, each.keys[0][1]) for each in found)
 
     document(architecture("gpt2"), ["params"], "0")

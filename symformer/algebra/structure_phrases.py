@@ -199,7 +199,7 @@ def mixer(part: Component) -> str:
         case RelativeAttention():
             return "attention with keys for tokens and keys for distances"
         case SelectiveScan():
-            return "a selective state-space mixer (Mamba)"
+            return "a state-space mixer (Mamba)"
         case ChunkedScan():
             return "a state-space mixer (Mamba-2)"
         case GatedDeltaNet():

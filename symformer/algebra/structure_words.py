@@ -188,10 +188,13 @@ def _shortened(aspect: str, phrases: Sequence[str]) -> list[str]:
 
 
 def _with_projections(aspect: str, phrases: Sequence[str]) -> Sequence[str]:
-    """Return the biases of attention as one phrase, and the phrases of any other aspect unchanged."""
-    if aspect != _PROJECTIONS or not phrases:
+    """Return the biases of attention as one phrase for the same layers, and the phrases of other aspects unchanged."""
+    if aspect != _PROJECTIONS:
         return phrases
-    return [f"biases in the {_and(phrases)} projection{'s' * (len(phrases) > 1)}"]
+    named: dict[str, list[str]] = {}
+    for phrase in phrases:
+        named.setdefault(phrase.removeprefix(_base(phrase)), []).append(_base(phrase))
+    return [f"biases in the {_and(names)} projection{'s' * (len(names) > 1)}{where}" for where, names in named.items()]
 
 
 def bare(phrase: str) -> str:

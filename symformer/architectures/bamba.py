@@ -16,7 +16,7 @@ from .bases.hybrid import HYBRID_MIXER, MixedHybrid
 
 @dataclass(frozen=True, kw_only=True)
 class Bamba(MixedHybrid, BiasedThroughout):
-    """Bamba, Chu et al. 2024 [chu2024]: Mamba-2 mixers, and attention in some layers, each with an MLP.
+    """Bamba, Chu et al. 2024 [chu2024]: state-space mixers (Mamba-2), and attention in some layers, each with an MLP.
 
     Half of each attention head rotates. The order of the layers does not affect any count.
 

@@ -38,6 +38,7 @@ class DiT(Architecture):
 
     title = "DiT"
     shapes = "latent[B,N_chan,Z,Z], timesteps[B], labels[B] -> output"
+    further_inputs = {"timesteps": "are the timesteps"}
     constraints = (Divides(A, E), Divides(Z_patch, Z), Divides(Integer(4), E))  # sines and cosines of rows and columns
 
     config = Fields(

@@ -20,8 +20,9 @@ AROUND = ("attention_in_multiplier", "attention_out_multiplier", "ssm_out_multip
 
 @dataclass(frozen=True, kw_only=True)
 class FalconH1(Hybrid, BiasedThroughout):
-    """Falcon-H1, Zuo et al. 2025 [zuo2025], section 2: in each layer, the sum of a Mamba-2 mixer and attention, then an
-    MLP. Constant factors scale their inputs and outputs, the keys, the embeddings and the logits, section 3.
+    """Falcon-H1, Zuo et al. 2025 [zuo2025], section 2: in each layer, the sum of a state-space mixer (Mamba-2) and
+    attention, then an MLP. Constant factors scale their inputs and outputs, the keys, the embeddings and the logits,
+    section 3.
 
     >>> FalconH1().formula("kv-cache")
     4*B*C*L*G*D + 2*B*L*K_conv*A_ssm*D_ssm + 4*B*L*K_conv*G_ssm*N_state + 4*B*L*A_ssm*D_ssm*N_state

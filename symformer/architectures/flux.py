@@ -52,6 +52,11 @@ class Flux(Architecture):
     """
 
     title = "FLUX.1"
+    further_inputs = {
+        "pooled": "is the pooled embedding of the prompt",
+        "text": "are the embeddings of the prompt's tokens",
+        "timesteps": "are the timesteps",
+    }
     constraints = (Divides(2 * A, E),)  # each axis of positions rotates an even number of elements of a head
 
     config = Fields(

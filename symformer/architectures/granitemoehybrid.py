@@ -26,7 +26,8 @@ KINDS = {"linear_attention": L_ssm, "full_attention": L_attn}
 
 @dataclass(frozen=True, kw_only=True)
 class GraniteMoEHybrid(Multiplied, MixedHybrid):
-    """Granite 4.0, IBM 2025 [ibm2025]: Mamba-2 mixers, attention in some layers, and an MLP, alone or next to experts.
+    """Granite 4.0, IBM 2025 [ibm2025]: state-space mixers (Mamba-2), attention in some layers, and an MLP, alone or
+    next to experts.
 
     As in Granite 3, constant factors scale four kinds of tensors. The released models have no positions. The order of
     the layers does not affect any count.

@@ -60,8 +60,9 @@ MIXER = {
 
 @dataclass(frozen=True, kw_only=True)
 class Jamba(HubDecoder):
-    """Jamba, Lieber et al. 2024 [lieber2024], section 2: Mamba mixers, and attention without positions in one of eight
-    layers. In every other layer, a mixture of experts replaces the MLP. The smallest models have no experts.
+    """Jamba, Lieber et al. 2024 [lieber2024], section 2: state-space mixers (Mamba), and attention without positions in
+    one of eight layers. In every other layer, a mixture of experts replaces the MLP. The smallest models have no
+    experts.
 
     The experts are as wide as the MLP. The order of the layers does not affect any count.
 
@@ -133,7 +134,7 @@ class Jamba(HubDecoder):
 
     @property
     def mixer(self) -> Component:
-        """Return the Mamba mixer of a layer."""
+        """Return the state-space mixer of a layer."""
         return SelectiveScan(
             bias=self.projection_bias,
             convolution_bias=self.convolution_bias,
@@ -143,6 +144,6 @@ class Jamba(HubDecoder):
         )
 
     def layer_with(self, name: str, mixer: Component, network: Component) -> PreNormBlock:
-        """Return a layer with a Mamba mixer or attention, under its name in torch, and its network."""
+        """Return a layer with a state-space mixer or attention, under its name in torch, and its network."""
         parts = {"input_layernorm": self.norm, name: mixer, "pre_ff_layernorm": self.norm, "feed_forward": network}
         return PreNormBlock(parts=parts)

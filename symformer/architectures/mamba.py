@@ -13,7 +13,7 @@ from .bases.recurrent import INNER, MIXER, RANK, Recurrent
 
 @dataclass(frozen=True, kw_only=True)
 class Mamba(Recurrent):
-    """Mamba, Gu and Dao 2023 [gu2023], section 3.4: layers with a selective state-space mixer and nothing else.
+    """Mamba, Gu and Dao 2023 [gu2023], section 3.4: layers with a state-space mixer and nothing else.
 
     >>> Mamba().formula("kv-cache")
     2*B*L*K_conv*H_ssm + 4*B*L*H_ssm*N_state

@@ -13,7 +13,7 @@ from .bases.recurrent import MIXER, Recurrent
 
 @dataclass(frozen=True, kw_only=True)
 class Mamba2(Recurrent):
-    """Mamba-2, Dao and Gu 2024 [dao2024], section 7.1: layers with a state-space dual mixer and nothing else.
+    """Mamba-2, Dao and Gu 2024 [dao2024], section 7.1: layers with a state-space mixer and nothing else.
 
     >>> Mamba2().formula("kv-cache")
     2*B*L*K_conv*A_ssm*D_ssm + 4*B*L*K_conv*G_ssm*N_state + 4*B*L*A_ssm*D_ssm*N_state

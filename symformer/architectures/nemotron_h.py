@@ -49,8 +49,8 @@ NAMES = {**MIXER_NAMES, A_ssm: ("mamba_num_heads",), D_ssm: ("mamba_head_dim",),
 
 @dataclass(frozen=True, kw_only=True)
 class NemotronH(Decoder):
-    """Nemotron-H, NVIDIA 2025 [nvidia2025], section 2.1: each layer is a Mamba-2 mixer, attention or an MLP. Attention
-    has no position embedding.
+    """Nemotron-H, NVIDIA 2025 [nvidia2025], section 2.1: each layer is a state-space mixer (Mamba-2), attention or
+    an MLP. Attention has no position embedding.
 
     The three kinds of layers form three stacks here; their order does not affect any count.
 

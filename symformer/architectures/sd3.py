@@ -41,6 +41,11 @@ class SD3(Stacked):
 
     title = "Stable Diffusion 3"
     shapes = "latent[B,N_chan,Z,Z], text[B,S_txt,E_joint], pooled[B,E_pool], timesteps[B] -> output"
+    further_inputs = {
+        "pooled": "is the pooled embedding of the prompt",
+        "text": "are the embeddings of the prompt's tokens",
+        "timesteps": "are the timesteps",
+    }
     config = Fields(
         {
             Z_patch: Field(("patch_size",), 2),

@@ -26,6 +26,7 @@ class Transformer(Architecture):
     """
 
     title = "Transformer"
+    further_inputs = {"target": "are the embeddings of the decoder's tokens"}
     constraints = (Divides(A, E),)
 
     config = Fields(

@@ -23,6 +23,7 @@ class TransformerDecoderLayer(Architecture):
 
     title = "Transformer decoder layer"
     shapes = "x[B,S,E], memory[B,S_enc,E] -> y[B,S,E]"
+    further_inputs = {"memory": "is the output of the encoder"}
     constraints = (Divides(A, E),)
 
     config = Fields(

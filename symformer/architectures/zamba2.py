@@ -57,9 +57,9 @@ ADAPTERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Zamba2(LlamaLike):
-    """Zamba2, Glorioso et al. 2024 [glorioso2024b], section 2: layers with a Mamba-2 mixer. In some of them, the mixer
-    also reads the output of a transformer block. Few such blocks are stored, and the layers use them in turn; each of
-    these layers has adapters of its own.
+    """Zamba2, Glorioso et al. 2024 [glorioso2024b], section 2: layers with a state-space mixer (Mamba-2). In some of
+    them, the mixer also reads the output of a transformer block. Few such blocks are stored, and the layers use them in
+    turn; each of these layers has adapters of its own.
 
     The order of the layers does not affect any count.
 
@@ -102,7 +102,7 @@ class Zamba2(LlamaLike):
 
     @property
     def mixer(self) -> Component:
-        """Return the Mamba-2 mixer of a layer."""
+        """Return the state-space mixer of a layer."""
         return ChunkedScan(bias=self.bias)
 
     @property

@@ -28,6 +28,7 @@ class AdaptiveBlock(Component):
 
     title = "Adaptive block (adaLN-Zero)"
     role = "block"
+    further_inputs = {"c": "is the embedding of the timestep and the other conditions"}
     relations = SelfAttention.relations
     constraints = SelfAttention.constraints
 

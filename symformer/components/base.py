@@ -51,6 +51,8 @@ class Component(Immutable, ABC):
     purpose: ClassVar[str] = ""  # a sentence on why a model has it, for documents
     tower: ClassVar[str] = ""  # the tower of a multimodal model that it is: "vision", "projector" or "language"
     shapes: ClassVar[str]  # "x[B,S,E] -> y[B,S,E]"
+    # What inputs after the first are, by their names in ``shapes``: {"memory": "is the output of the encoder"}.
+    further_inputs: ClassVar[Mapping[str, str]] = FrozenDict()
     relations: ClassVar[Relations] = FrozenDict()  # sizes that others determine, if the part is used alone
     constraints: ClassVar[tuple[Condition, ...]] = ()
 
@@ -59,6 +61,8 @@ class Component(Immutable, ABC):
         super().__init_subclass__(**arguments)
         if isinstance(relations := vars(cls).get("relations"), dict):
             cls.relations = FrozenDict(relations)
+        if isinstance(inputs := vars(cls).get("further_inputs"), dict):
+            cls.further_inputs = FrozenDict(inputs)
         for name in inspect.get_annotations(cls):
             for base in cls.__mro__[1:]:
                 declared = name in inspect.get_annotations(base)  # subclasses may set declared attributes

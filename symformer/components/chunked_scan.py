@@ -1,4 +1,4 @@
-"""State space dual mixer."""
+"""State-space mixer of Mamba-2."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ChunkedScan(Component):
     2*B*K_conv*A_ssm*D_ssm + 4*B*K_conv*G_ssm*N_state + 4*B*A_ssm*D_ssm*N_state
     """
 
-    title = "State space dual mixer"
+    title = "State-space mixer (Mamba-2)"
     role = "state-space mixer"
     purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
     shapes = "x[B,S,E] -> y[B,S,E]"

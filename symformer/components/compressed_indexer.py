@@ -33,6 +33,7 @@ class CompressedIndexer(Component):
         "The indexer chooses a few compressed keys for each query, so that attention over long sequences costs less."
     )
     shapes = "x[B,S,E], c[B,S,R_q], angles[2,S,D_rope] -> m[B,1,S,floor(S/C_csa)]"
+    further_inputs = {"c": "is the latent of the queries"}
     constraints = (Divides(Integer(2), D_rope), AtMost(D_rope, D_idx))
 
     heads: Expr = A_idx

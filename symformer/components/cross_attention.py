@@ -26,6 +26,7 @@ class CrossAttention(Component):
 
     title = "Cross-attention"
     role = "attention"
+    further_inputs = {"memory": "is the output of the encoder"}
     purpose = "Cross-attention lets each token of the decoder read from the output of the encoder."
     relations = {G: A, D: E / A}
     constraints = (Divides(A, E), Divides(G, A))

@@ -38,6 +38,7 @@ class DecoderBlock(PostNormBlock):
 
     title = "Decoder block"
     shapes = "x[B,S,E], memory[B,S_enc,E] -> y[B,S,E]"
+    further_inputs = {"memory": "is the output of the encoder"}
 
     parts: Mapping[str, Component] = field(default_factory=decoder_parts)
     dropouts: tuple[str, ...] = ("dropout1", "dropout2", "dropout3")

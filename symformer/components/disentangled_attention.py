@@ -31,6 +31,7 @@ class DisentangledAttention(Component):
     role = "attention"
     purpose = "Scores depend on the content of the tokens and on their distance separately."
     shapes = "x[B,S,E], distances[1,2*P_rel,E] -> y[B,S,E]"
+    further_inputs = {"distances": "are the embeddings of the distances"}
     relations = {D: E / A}
     constraints = (Divides(A, E),)
 

@@ -27,6 +27,7 @@ class JointAttention(Component):
 
     title = "Joint attention"
     role = "attention"
+    further_inputs = {"t": "are the tokens of the prompt"}
     purpose = "A single attention lets text and image read from each other."
     constraints = (Divides(A, E),)
 

@@ -30,6 +30,7 @@ class JointBlock(Component):
 
     title = "Joint block (MM-DiT)"
     role = "block"
+    further_inputs = {"c": "is the embedding of the timestep and the other conditions"}
     constraints = JointAttention.constraints
 
     attention: JointAttention = field(default_factory=JointAttention)

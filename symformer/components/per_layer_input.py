@@ -24,6 +24,7 @@ class PerLayerInput(Component):
     role = "block"
     purpose = "Each layer reads an embedding of the token of its own."
     shapes = "x[B,S,E], per_layer[B,S,E_pli] -> y[B,S,E]"
+    further_inputs = {"per_layer": "is the layer's own input for each token"}
 
     norm: Component = field(default_factory=RMSNorm)
     activation: Activation = "gelu_pytorch_tanh"

@@ -30,6 +30,7 @@ class RelativeAttention(Component):
     role = "attention"
     purpose = "Scores depend on the distance between two tokens instead of their positions."
     shapes = "x[B,S,E], distances[1,S,E] -> y[B,S,E]"
+    further_inputs = {"distances": "are the sines and cosines of the distances"}
     relations = {D: E / A}
     constraints = (Divides(A, E),)
 

@@ -1,4 +1,4 @@
-"""Selective state-space mixer."""
+"""State-space mixer of Mamba."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SelectiveScan(Component):
     2*B*K_conv*H_ssm + 4*B*H_ssm*N_state
     """
 
-    title = "Selective state-space mixer"
+    title = "State-space mixer (Mamba)"
     role = "state-space mixer"
     purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
     shapes = "x[B,S,E] -> y[B,S,E]"

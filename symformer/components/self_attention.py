@@ -111,7 +111,10 @@ class SelfAttention(Component):
         if self.chunked:
             said += " The sequence is split into chunks; a query sees only the keys of its chunk."
         elif self.window is not None:
-            said += " It has a sliding window, Beltagy et al. 2020 [beltagy2020], section 3.1."
+            keys = f"last {text(self.window)} tokens, including its own"
+            if not self.causal:
+                keys = f"tokens at most {text(self.window)} positions away"
+            said += f" Each token attends only to the {keys}, Beltagy et al. 2020 [beltagy2020], section 3.1."
         if self.blocks:
             said += " Each token of an image also attends to the later tokens of that image."
         if self.prompt:

@@ -27,6 +27,7 @@ class SharedTransformerBlock(Component):
 
     title = "Shared transformer block"
     role = "block"
+    further_inputs = {"x_0": "are the embeddings of the tokens"}
     constraints = (Divides(A, E),)
 
     norm: Component = field(default_factory=RMSNorm)

@@ -27,6 +27,7 @@ class SharedTransformerLayer(Component):
 
     title = "Layer with a shared transformer block"
     role = "block"
+    further_inputs = {"x_0": "are the embeddings of the tokens"}
     constraints = SharedTransformerBlock.constraints
 
     norm: Component = field(default_factory=RMSNorm)

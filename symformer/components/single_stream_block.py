@@ -31,6 +31,7 @@ class SingleStreamBlock(Component):
 
     title = "Single-stream block"
     role = "block"
+    further_inputs = {"c": "is the embedding of the timestep and the other conditions"}
     constraints = (Divides(A, E),)
 
     attention: Component = field(

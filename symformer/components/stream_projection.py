@@ -22,6 +22,7 @@ class StreamProjection(Component):
     role = "embeddings"
     purpose = "Streams that differ from the first are computed from it by a matrix."
     shapes = "x[B,S,E], magnitude[B,S,1] -> y[B,S,E]"
+    further_inputs = {"magnitude": "is the magnitude of the first residual stream"}
 
     def forward(self, ops: Operations, x: Tensor, magnitude: Tensor) -> Tensor:
         y = ops.linear("", x, x.width, bias=False)

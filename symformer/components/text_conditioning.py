@@ -26,6 +26,7 @@ class TextConditioning(Component):
 
     title = "Conditioning vector of a text"
     role = "embeddings"
+    further_inputs = {"pooled": "is the pooled embedding of the prompt"}
     purpose = "One vector tells every layer the timestep and the text."
 
     width: Expr = E

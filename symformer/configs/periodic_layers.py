@@ -26,9 +26,9 @@ Places = frozenset[int]
 
 @dataclass(frozen=True)
 class PeriodicLayers(Layers):
-    """Two periods, each with an offset: layers with attention instead of a Mamba mixer, and layers with experts.
+    """Two periods, each with an offset: layers with attention instead of a state-space mixer, and layers with experts.
 
-    Only layers with a Mamba mixer may have experts.
+    Only layers with a state-space mixer may have experts.
 
     >>> from symformer.configs.config_fields import Field
     >>> layers = PeriodicLayers(SPARSE, (), Field(("num_hidden_layers",), 32), "attn_layer_period")
@@ -52,7 +52,7 @@ class PeriodicLayers(Layers):
         if attention & sparse:
             raise UnreadError(
                 f"{ATTENTION[0]!r} and {EXPERTS[0]!r} in the config give layer {min(attention & sparse)} both "
-                "attention and experts; only layers with a Mamba mixer and experts are supported"
+                "attention and experts; only layers with a state-space mixer and experts are supported"
             )
         found = Counter("attention" if n in attention else "experts" if n in sparse else "mamba" for n in range(depth))
         if none := [kind for kind in kinds if not found[kind]]:

@@ -8,7 +8,7 @@ completes these where two of them are alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sympy import Expr, Integer
@@ -32,6 +32,7 @@ from ..language.notation.display_tree import (
     Tree,
     Word,
     mapped,
+    nodes,
     sizes_of,
     tree,
 )
@@ -131,20 +132,35 @@ _LONG = 68  # characters of a line that is easy to read
 
 def computation(scope: Scope) -> list[Assignment]:
     """Return the computation of a part line by line; empty if an operation is unknown or moves data between ranks."""
+    return _lines_and_names(scope)[0]
+
+
+def names_of_inputs(scope: Scope) -> list[tuple[TensorName, Tensor]]:
+    """Return the inputs of a part with their names in the lines of its computation, as far as these contain them."""
+    lines, named = _lines_and_names(scope)
+    shown = {each for line in lines for each in nodes(line.shown)}
+    inputs = [(named.get(id(x.root)), x) for x in read_by(scope)]
+    return [(name, x) for name, x in inputs if name is not None and name in shown]
+
+
+def _lines_and_names(scope: Scope) -> tuple[list[Assignment], Mapping[object, TensorName]]:
+    """Return the lines of a part, and the names of its tensors in them."""
     lines: list[Assignment] = []
+    named: Mapping[object, TensorName] = {}
     anywhere = "[..." in scope.part.shapes  # a part that accepts any leading axes
     for apart in _APART:
+        part = _Computing(scope, apart)
         try:
-            lines = _Computing(scope, apart).lines() if scope.items else []
+            lines, named = part.lines() if scope.items else [], part.named
         except UnknownOperationError:
-            return []
+            return [], {}
         while len(lines) > 1 and lines[-1].shown == lines[-2].name:  # a repeated line, since dropout is omitted
             lines[-2:] = [replace(lines[-2], name=lines[-1].name)]
         if len(lines) == 1 and isinstance(lines[0].shown, TensorName):
-            return []  # such as dropout alone
+            return [], {}  # such as dropout alone
         if all(len(text(line.name)) + len(text(line.shown)) <= _LONG for line in lines):
             break
-    return [replace(line, shape=_last(line.shape)) for line in lines] if anywhere else lines
+    return [replace(line, shape=_last(line.shape)) for line in lines] if anywhere else lines, named
 
 
 def _last(shape: Tree) -> Tree:

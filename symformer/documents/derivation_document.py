@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -119,7 +119,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     if drawn:
         chapters[0] = chapters[0].mentioning(drawn[0])
     blocks: list[Block] = []
-    related = nearest(found.relative) if found.relative else []
+    related = nearest(found.relative, _labels(found)) if found.relative else []
     shown = [block for each in chapters for block in each.blocks]
     if found.relative:
         related[-1:-1] = _further_symbols(related, shown, found.relative.structure.names[1])
@@ -151,6 +151,14 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         attached_files(found.json, keys),
         one_page=form == "short" and len(chapters) == 1,
     )
+
+
+def _labels(found: DerivationFacts) -> Iterator[Label]:
+    """Yield the labels of the totals of parts in the quantity whose difference from the nearest relative is shown."""
+    for each in found.quantities:
+        if found.relative and each.formula.measure.name == found.relative.quantity and each.parts:
+            chains = [section.chain for section in each.parts.steps.sections if section.chain]
+            yield from (label for chain in chains for label in chain.labels if isinstance(label, Label))
 
 
 def attached_files(told: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[tuple[str, str]]:

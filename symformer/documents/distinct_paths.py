@@ -15,6 +15,7 @@ from ..language.notation.display_tree import Applied, ModuleCall, TensorName, Tr
 from ..language.path_names import path_names
 from ..ledger.facts import Scope, Weight
 from ..output.blocks import Assignment, Block, Computation
+from .further_inputs import further_inputs
 from .ledger_dataflow import entries_of
 from .notation import SymbolTable
 
@@ -66,7 +67,8 @@ class ModuleNames:
 
         A document need not print the block: its names are then only kept apart from the others.
         """
-        block = Computation(lines)
+        inputs = list(further_inputs(places[0][1])) if places else []
+        block = Computation(lines, inputs)
         self.blocks.append((block, places))
         return block
 
@@ -91,16 +93,31 @@ class ModuleNames:
                     weights.append(_Named([(number, each.below)], same or {(number, each.below)}, paths))
         table = SymbolTable()
         named: dict[tuple[str, int, str], str] = {}
-        for every, taken, kind in ((weights, set(), WEIGHTS), (calls, words, "")):
-            for one, name in self._distinct(every, taken):
+        modules: dict[str, set[str]] = {}  # the paths of each module that is called, by its name
+        for every, taken, kind in ((calls, words, ""), (weights, set(), WEIGHTS)):
+            for one, name in self._distinct(every, taken, modules if kind else {}):
                 meaning = ", ".join(sorted(map(str, one.places)))
                 table.define(f"{kind and 'W_'}{name}", meaning)
                 named |= {(kind, number, short): name for number, short in one.keys}
+                modules |= {} if kind else {name: {*map(self.in_class, one.paths)}}
         changed = {id(block): _renamed(block, number, named) for number, (block, _) in enumerate(self.blocks)}
         return [changed.get(id(block), block) for block in blocks]
 
-    def _distinct(self, found: Iterable[_Named], taken: set[str]) -> Iterator[tuple[_Named, str]]:
-        """Yield each weight or module once, with its distinct name; ``taken`` are the names of functions."""
+    def _distinct(
+        self, found: Iterable[_Named], taken: set[str], modules: Mapping[str, set[str]]
+    ) -> Iterator[tuple[_Named, str]]:
+        """Yield each weight or module once, with its distinct name.
+
+        Parameters
+        ----------
+        found
+            The weights or the modules.
+        taken
+            The names of functions.
+        modules
+            The paths of the modules whose names a weight can have only if it is stored there.
+
+        """
         groups: list[_Named] = []
         for each in found:
             one, others = _Named([*each.keys], set(each.places), [*each.paths]), []
@@ -117,7 +134,8 @@ class ModuleNames:
         used = set(taken)
         for group, names in sorted(zip(groups, every, strict=True), key=lambda pair: len(pair[1])):
             # A module at the top has only one name, and others that end alike have longer ones.
-            free = [name for name in names if name not in used]
+            own = {*map(self.in_class, group.paths)}
+            free = [name for name in names if name not in used and modules.get(name, own) & own]
             alone = (name for name in free if (ends if names[name] else anywhere)[name] == 1)
             name = next(alone, next((name for name in reversed(free) if names[name]), ""))
             if not name:

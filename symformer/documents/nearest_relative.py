@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from sympy import Add, Expr, expand
+from sympy import Add, Expr, Integer, expand, fraction
 
 from ..algebra.structure_words import line
 from ..formulas.factorization import factored
-from ..language.notation.display_tree import Minus, Sum, Tree, ordered_terms, tree
+from ..language.errors import DerivationError
+from ..language.notation.display_tree import Label, Minus, Product, Sum, Tree, ordered_terms, tree, value
+from ..language.notation.text import text
 from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Table, capital, listed, maybe
 from ..views.relative_facts import RelativeFacts
 from .formats.page_layout import breadth
@@ -17,8 +20,17 @@ ANCHOR = "relative"
 OTHERS = {"params": "parameters", "flops": "FLOPs", "kv-cache": "the KV cache"}  # the quantities of a comparison
 
 
-def nearest(found: RelativeFacts) -> list[Block]:
-    """Return the relative in a sentence, and the parts that differ in a table with the difference of the totals."""
+def nearest(found: RelativeFacts, labels: Iterable[Label] = ()) -> list[Block]:
+    """Return the relative in a sentence, and the parts that differ in a table with the difference of the totals.
+
+    Parameters
+    ----------
+    found
+        The facts of the comparison.
+    labels
+        The totals of parts that the document derives, in which long differences are written.
+
+    """
     structure = found.structure
     first, second = structure.names
     blocks: list[Block] = [Heading(1, ["Nearest relative"], ANCHOR), Paragraph(_chosen(found))]
@@ -26,13 +38,14 @@ def nearest(found: RelativeFacts) -> list[Block]:
         same: list[Line] = [[f"{first} has the structure of {second}: {structure.same_line}."]]
         return [*blocks, _notes(found, same)]
     title = found.title
+    totals = _totals(labels)
     head: list[Line] = [["Part"], [first], [second], [capital(title)]]
     rows: list[Sequence[Line]] = [
-        [[each.part], *each.cells, _amount(each.amounts[found.quantity])] for each in structure.differences
+        [[each.part], *each.cells, _amount(each.amounts[found.quantity], totals)] for each in structure.differences
     ]
     total = len(rows) > 1
     if total:
-        rows.append([["Total"], [], [], _amount(structure.totals[found.quantity])])
+        rows.append([["Total"], [], [], _amount(structure.totals[found.quantity], totals)])
     caption: Line = [
         f"{first} and its nearest relative. The last column is the {title} of {first} minus the {title} of {second}, "
         "at equal sizes."
@@ -48,6 +61,7 @@ def nearest(found: RelativeFacts) -> list[Block]:
 
 
 WIDEST = 24  # characters of a difference in one line
+SEVERAL = 3  # the fewest terms of a total that its label replaces
 NAMED = 3  # architectures that are as near as the relative, at most, of which each is named
 
 
@@ -84,16 +98,56 @@ def _notes(found: RelativeFacts, said: Sequence[Line] = ()) -> Paragraph:
     return Paragraph([piece for place, each in enumerate(sentences) for piece in (*[" "] * bool(place), *each)])
 
 
-def _amount(amount: Expr) -> Line:
-    """Return a difference in factored form, or term by term if that is too long for a line of its column."""
+def _totals(labels: Iterable[Label]) -> list[Label]:
+    """Return the labels of totals with several terms, each total once, from the longest."""
+    found: dict[Expr, Label] = {}
+    for label in labels:
+        whole = expand(label.stands_for)
+        if label.name and len(Add.make_args(whole)) >= SEVERAL:
+            found.setdefault(whole, replace(label, stands_for=whole))
+    return sorted(found.values(), key=lambda label: -len(Add.make_args(label.stands_for)))
+
+
+def _amount(amount: Expr, totals: Sequence[Label]) -> Line:
+    """Return a difference in factored form.
+
+    If that is too long for a line of its column, return it term by term, with the totals of parts of the document.
+    """
     shown = _gains_first(amount)
     if breadth(shown) <= WIDEST:
         return [Math(shown)]
+    rest, more, fewer = expand(amount), list[Tree](), list[Tree]()
+    for label in totals:
+        gained, lost = _multiples(rest, label)
+        rest = expand(rest - (gained - lost) * label.stands_for)
+        more += [_product(gained, label)] if gained != 0 else []
+        fewer += [Minus(_product(lost, label))] if lost != 0 else []
+    terms = [*more, *map(tree, ordered_terms(rest) if rest != 0 else ()), *fewer]
+    if expand(value(Sum(tuple(terms))) - amount) != 0:
+        raise DerivationError(f"{text(Sum(tuple(terms)))} is not equal to {text(amount)}")
     said: list[Piece] = []
-    for place, term in enumerate(ordered_terms(expand(amount))):
-        shown = tree(term)
-        said += [" " * (place > 0), *maybe(place and not isinstance(shown, Minus), "+ "), Math(shown)]
+    for place, term in enumerate(terms):
+        said += [" " * (place > 0), *maybe(place and not isinstance(term, Minus), "+ "), Math(term)]
     return [piece for piece in said if piece != ""]
+
+
+def _product(times: Expr, label: Label) -> Tree:
+    return label if times == 1 else Product((factored(times), label))
+
+
+def _multiples(amount: Expr, label: Label) -> tuple[Expr, Expr]:
+    """Return the monomials by which a total is multiplied in a sum of terms: those with plus, and those with minus."""
+    first, *others = Add.make_args(label.stands_for)
+    there = amount.as_coefficients_dict()
+    gained, lost = Integer(0), Integer(0)
+    for term, number in there.items():
+        times = number * term / first
+        if fraction(times)[1] != 1:
+            continue
+        parts = [(times * other).as_coeff_Mul() for other in others]
+        if all(there.get(each, 0) == coefficient for coefficient, each in parts):
+            gained, lost = (gained, lost - times) if times.as_coeff_Mul()[0] < 0 else (gained + times, lost)
+    return gained, lost
 
 
 def _gains_first(amount: Expr) -> Tree:

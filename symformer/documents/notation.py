@@ -30,10 +30,11 @@ from ..output.blocks import (
     lines,
     plain,
 )
-from .legend import ROWS, SUBSCRIPTS, words_in
+from .legend import SUBSCRIPTS, words_in
+from .legend_entries import ROWS
 
 STANDARD = {"exp", "log", "max", "tanh", "x", "W", "b"}  # functions of every textbook, and what all computations use
-LOCAL = {"m", "ρ", "φ", "θ", "x_n"}  # letters with a row of the legend that some parts compute and others read
+LOCAL = {"m", "m_1", "m_2", "ρ", "ξ", "θ", "x_n"}  # explained letters that some parts compute and others read
 
 
 @dataclass
@@ -168,6 +169,7 @@ def _used(block: Block) -> Iterator[str]:
         lines = computation.lines
         called = {each.function for line in lines for each in nodes(line.shown) if isinstance(each, ModuleCall)}
         explained = {row.word for row in ROWS} | STANDARD | SUBSCRIPTS | called
+        explained |= {name.letter for name, _, _ in computation.inputs if isinstance(name, TensorName)}
         yield from (word for word in words_in(lines) if word not in explained)
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from ..ledger.facts import ATTENDING, Entry, OperationKind, Scope, Tensor
+from ..ledger.facts import ATTENDING, GENERAL, Entry, OperationKind, Scope, Tensor
 from .ledger_dataflow import Item, entries_of, given_by, items_of, read_by
 
 ROLES = {  # the usual names of the inputs of an operation
     OperationKind.SCORES: ("q", "k"),
     OperationKind.MIX: ("", "v"),
-    OperationKind.SCAN: ("u", "Δ", "β", "γ"),
-    OperationKind.DELTA_RULE: ("q", "k", "v", "Δ", "β"),
+    OperationKind.SCAN: ("u", "δ", "β", "γ"),
+    OperationKind.DELTA_RULE: ("q", "k", "v", "δ", "β"),
     OperationKind.RECURRENCE: ("u",),
     OperationKind.COMBINE: ("", "g"),
 }
+GENERAL_ROLES = ("r", "k", "v", "d", "u", "a")  # of the inputs of a generalized delta rule
+RECURRENCES = (OperationKind.SCAN, OperationKind.DELTA_RULE, OperationKind.RECURRENCE)
+
+
+def roles_of(entry: Entry) -> tuple[str, ...]:
+    """Return the usual names of the inputs of an operation; empty for an input, or an operation, without any."""
+    return GENERAL_ROLES if entry.function == GENERAL else ROLES.get(entry.kind, ())
 
 
 def operation_roles(scope: Scope) -> dict[str, str]:

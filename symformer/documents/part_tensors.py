@@ -9,7 +9,6 @@ from itertools import count
 from ..language.notation.display_tree import Number, TensorName, Word
 from ..ledger.facts import (
     FIRST_VALUES,
-    GENERAL,
     REUSED_KEYS,
     REUSED_VALUES,
     SCATTERED,
@@ -19,7 +18,7 @@ from ..ledger.facts import (
     Tensor,
 )
 from .ledger_dataflow import Item, entries_of, items_of, piece_of, read_by, weights_of
-from .operation_roles import ROLES
+from .operation_roles import RECURRENCES, roles_of
 from .tensor_notation import (
     TABLES,
     is_read_in_parts,
@@ -31,7 +30,6 @@ from .tensor_notation import (
     whole_view,
 )
 
-_GENERAL_ROLES = ("r", "k", "v", "d", "u", "a")  # of the inputs of a generalized delta rule
 _THROUGH = (
     OperationKind.ROTATE,
     OperationKind.DROPOUT,
@@ -41,6 +39,8 @@ _THROUGH = (
     OperationKind.JOIN,
 )  # keep a role
 _FREE = ("h", "r", "f", "a")  # names for tensors without a usual name; none of them has a meaning of its own
+_ANY = "·"  # stands for one of these
+FURTHER = "m"  # an input in addition to the first one
 FACTOR = TensorName("α")  # a constant of the model
 EXPERT = TensorName("e")  # an expert that a token is routed to
 _NAME = 32  # characters of a part's name
@@ -87,6 +87,8 @@ class PartTensors:
         for item in self.items:
             for place, x in enumerate(read_by(item)):
                 self.uses.setdefault(id(x.root), []).append((item, place, x))
+        recurrent = [item for item in self.items if isinstance(item, Entry) and item.kind in RECURRENCES]
+        self.reserved = {role for item in recurrent for role in roles_of(item)}  # even before they are names
         self.named: dict[object, TensorName] = {}
         self.factors: dict[int, TensorName] = {}  # the constants of the model, by operation
 
@@ -129,24 +131,27 @@ class PartTensors:
         made = [self.made.get(id(x.root)) for x in item.inputs[1:]]
         return item.kind is OperationKind.MULTIPLY and any(each and each.function == "temperatures" for each in made)
 
-    def _called(self, x: Tensor, place: int | None = None) -> tuple[str, bool]:
+    def _called(self, x: Tensor, place: int | None = None, direct: bool = True) -> tuple[str, bool]:
         """Return the usual name of a tensor, or of a piece of it, from the operation that reads it.
 
-        The second value is True if the tensor is only a part of that input.
+        The second value is True if the name needs a number: if the tensor is only a part of that input, or not
+        ``direct``, if a recurrence reads what follows from it. Its explanation then has the names without numbers.
         """
         if self._routed(x):
             return "g", False
         for item, position, view in self.uses.get(id(x), []):
             if is_read_in_parts(item, view):
-                return "φ", False
+                return "ξ", False
             piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
-            roles = _GENERAL_ROLES if item.function == GENERAL else ROLES.get(item.kind, ())
+            roles = roles_of(item)
             if position < len(roles) and roles[position]:
-                return roles[position], False
+                return roles[position], not direct and item.kind in RECURRENCES
             through = item.kind in _THROUGH or self._by_position(item)
-            role, partly = self._called(item.output) if through else ("", False)
+            role, partly = self._called(item.output, direct=False) if through else ("", False)
+            if role and item.kind is OperationKind.CONVOLUTION:  # mixes tokens, and often several inputs at once
+                role, partly = _ANY, False
             if role and (position == 0 or item.kind is OperationKind.JOIN):
                 return role, partly or item.kind is OperationKind.JOIN
         return "", False
@@ -154,10 +159,12 @@ class PartTensors:
     def _fresh(self, wanted: str = "", partly: bool = False) -> TensorName:
         """Return an unused name: the wanted one, if necessary with a number as its index."""
         taken = {(name.letter, name.index) for name in self.named.values()}
+        if wanted == _ANY:
+            wanted = _FREE[0] if partly else ""
         if wanted:
             indices = (Number(number) if number else None for number in count(int(partly)))
             return next(TensorName(wanted, index=each) for each in indices if (wanted, each) not in taken)
-        used = {letter for letter, _ in taken}
+        used = {letter for letter, _ in taken} | self.reserved
         letters = (letter for letter in _FREE if letter not in used)
         return next((TensorName(letter) for letter in letters), None) or self._fresh(_FREE[0])
 
@@ -187,13 +194,13 @@ class PartTensors:
         if any(
             is_read_in_parts(item, view) or whole_view(view) is not view for item, _, view in self.uses.get(id(x), [])
         ):
-            return "φ"
+            return "ξ"
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
         if x.name.rpartition(".")[2] == FIRST_VALUES:
             return "ν"
         if any(each.function == SCATTERED and each.inputs[1].root is x for each in entries_of(self.scope)):
-            return "m"  # the tokens of images
+            return FURTHER  # the tokens of images
         first = next((each.root for each in read_by(self.scope)), None)
         if x is first:
             return "x"
@@ -203,7 +210,7 @@ class PartTensors:
             return "ρ" if added[0].chosen is None else "κ"
         taken = {name.letter for name in self.named.values()}
         other = first is None or first.shape[:1] == (2,) or table_of(first, self.scope)  # x is free
-        return "x" if other and "x" not in taken else "m"
+        return "x" if other and "x" not in taken else FURTHER
 
     def name(self, scope: Scope) -> str:
         """Return the name of a part: its last word if that is unique, otherwise shortened to fit a line."""

@@ -258,7 +258,7 @@ def _noted(steps: Sequence[Slide], facts: DerivationFacts) -> Iterator[Slide]:
         sizes = {size for shown in formulas_in(stated) for size in sizes_of(shown)} - known
         notes: list[Block] = [*slide.notes]
         computations = [each for block in stated for each in computations_of(block)]
-        new = [row for row in entries(computations) if row.word not in words]
+        new = [row for row in entries(computations) if row.local or row.word not in words]
         rows: list[Sequence[Line]] = [[[Math(row.shown), *maybe(row.where, row.where)], row.means] for row in new]
         if new:
             words |= {row.word for row in new}

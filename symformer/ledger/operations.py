@@ -379,20 +379,20 @@ class Operations:
         )
 
     def parameter(self, name: str, **shapes: Shape) -> dict[str, Weight]:
-        """Store weights for other operations to share, and return them by name."""
+        """Store weights for other operations to share, and return them by name.
+
+        The weight and the bias of a module are one entry, named after the module. Any other parameter has an entry of
+        its own, so that no row is named after the part that it belongs to.
+        """
         stored = {part: self._store(name, part, shape) for part, shape in shapes.items()}
-        nowhere = Tensor(self._path(name), ())
-        self._scopes[-1].items.append(
-            Entry(
-                OperationKind.PARAMETER,
-                nowhere.name,
-                (),
-                nowhere,
-                weights=tuple(stored.values()),
-                frozen=not self._trained(OperationKind.PARAMETER, nowhere.name),
-                module=True,
-            )
-        )
+        of_module = bool(name) and shapes.keys() <= {"weight", "bias"}
+        every = list(stored.values())
+        entries = [(self._path(name), every)] if of_module else [(weight.path, [weight]) for weight in every]
+        for path, weights in entries:
+            facts: dict[str, Any] = {"weights": tuple(weights), "module": True}
+            frozen = not self._trained(OperationKind.PARAMETER, path)
+            entry = Entry(OperationKind.PARAMETER, path, (), Tensor(path, ()), **facts, frozen=frozen)
+            self._scopes[-1].items.append(entry)
         return stored
 
     def learned(self, name: str, *shape: Expr, fixed: bool = False, adapter: bool = False) -> Tensor:

@@ -150,6 +150,9 @@ class Computation:
     """The computation of a part, line by line."""
 
     lines: Sequence[Assignment]
+    # The inputs in addition to the first that have no letter of their own in all documents: each with its letter, its
+    # meaning after "is" or "are", and its shape.
+    inputs: Sequence[tuple[Tree, str, Tree]] = ()
     kind: Literal["computation"] = "computation"
 
     @property

@@ -23,7 +23,10 @@ MODEL = ModelCase(
             "embeddings": 65_536 * 768,
             "pre_norm": 2 * 768,
             "layers.*.attn_norm": 2 * 768,
-            "layers.*.attn": 9 * 768,  # six shares of the preceding token, three factors of keys and receptances
+            # Six shares of the preceding token, and three factors of keys and receptances.
+            **{
+                f"layers.*.attn.{name}": 768 for name in ("x_r", "x_w", "x_k", "x_v", "x_a", "x_g", "k_k", "k_a", "r_k")
+            },
             "layers.*.attn.r_proj": 768**2,
             "layers.*.attn.k_proj": 768**2,
             "layers.*.attn.v_proj": 768**2,
@@ -36,7 +39,7 @@ MODEL = ModelCase(
             "layers.*.attn.g_norm": 2 * 768,
             "layers.*.attn.o_proj": 768**2,
             "layers.*.ffn_norm": 2 * 768,
-            "layers.*.ffn": 768,
+            "layers.*.ffn.x_k": 768,
             "layers.*.ffn.key": 768 * 3_072,
             "layers.*.ffn.value": 3_072 * 768,
             "later_layers.*.attn.v_down": 768 * 32,

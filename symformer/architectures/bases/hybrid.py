@@ -1,4 +1,4 @@
-"""Hybrid: LlamaLike with Mamba-2 mixers, in addition to attention or instead of it."""
+"""Hybrid: LlamaLike with state-space mixers (Mamba-2), in addition to attention or instead of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ HYBRID_MIXER: Mapping[Symbol, Field] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Hybrid(Biased):
-    """A decoder with Mamba-2 mixers, as in Bamba. The convolution of the mixer has the same activation as the MLP."""
+    """A decoder with state-space mixers (Mamba-2), as in Bamba.
+
+    The convolution of the mixer has the same activation as the MLP.
+    """
 
     config = Fields(inert=("time_step_limit", "num_logits_to_keep"))
     variants: ClassVar[Variants] = (
@@ -42,7 +45,7 @@ class Hybrid(Biased):
 
     @property
     def mixer(self) -> Component:
-        """Return the Mamba-2 mixer of a layer."""
+        """Return the state-space mixer of a layer."""
         return ChunkedScan(
             bias=self.projection_bias, convolution_bias=self.convolution_bias, activation=self.activation
         )
@@ -50,7 +53,7 @@ class Hybrid(Biased):
 
 @dataclass(frozen=True, kw_only=True)
 class MixedHybrid(Hybrid):
-    """A decoder with Mamba-2 mixers in some layers and attention in the others, as in Bamba."""
+    """A decoder with state-space mixers (Mamba-2) in some layers and attention in the others, as in Bamba."""
 
     @property
     def networks(self) -> Mapping[str, Component]:
@@ -69,5 +72,5 @@ class MixedHybrid(Hybrid):
         )
 
     def layer_with(self, name: str, mixer: Component) -> PreNormBlock:
-        """Return a layer with a Mamba-2 mixer or attention, under its name in torch."""
+        """Return a layer with a state-space mixer or attention, under its name in torch."""
         return PreNormBlock(parts={"input_layernorm": self.norm, name: mixer, **self.networks})

@@ -83,6 +83,7 @@ class LanguageModel(Component):
     title = "Language model"
     role = "tower"
     shapes = "tokens[B,S], images[B_vis,S_enc,E] -> x[B,S,E]"
+    further_inputs = {"images": "are the tokens of the images"}
 
     whole: Multimodal
 
@@ -105,6 +106,7 @@ class LanguageTower(Component):
     role = "tower"
     tower = "language"
     shapes = "tokens[B,S], images[B_vis,S_enc,E] -> output"
+    further_inputs = {"images": "are the tokens of the images"}
 
     whole: Multimodal
 

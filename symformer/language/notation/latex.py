@@ -13,10 +13,33 @@ from .emitter import Emitter, spelt_out, under
 _CALLS = {"ceil": (r"\lceil ", r" \rceil"), "floor": (r"\lfloor ", r" \rfloor")}
 
 
-_GREEK = ("Delta", "alpha", "beta", "gamma", "varepsilon", "theta", "kappa", "nu", "rho", "sigma", "tau", "varphi")
+_GREEK = {
+    **{
+        "Δ": "Delta",
+        "α": "alpha",
+        "β": "beta",
+        "γ": "gamma",
+        "δ": "delta",
+        "ε": "varepsilon",
+        "η": "eta",
+        "θ": "theta",
+    },
+    **{
+        "κ": "kappa",
+        "λ": "lambda",
+        "ν": "nu",
+        "ξ": "xi",
+        "ρ": "rho",
+        "σ": "sigma",
+        "τ": "tau",
+        "φ": "varphi",
+        "ψ": "psi",
+    },
+}
 _LETTERS = {
-    **{letter: rf"\{name}" for letter, name in zip("Δαβγεθκνρστφ", _GREEK, strict=True)},
+    **{letter: rf"\{name}" for letter, name in _GREEK.items()},
     "·": r"\cdot",
+    "⊙": r"\odot",
     "…": r"\dots",
 }
 
