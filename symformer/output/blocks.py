@@ -200,11 +200,6 @@ class References:
     first: int = 1  # the number of the first entry, of a list that continues another one
     kind: Literal["references"] = "references"
 
-    @property
-    def last(self) -> int:
-        """The number of the last entry."""
-        return self.first + len(self.entries) - 1
-
 
 @dataclass(frozen=True)
 class Contents:
