@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 EXAMPLE = Path(__file__).parent.parent / "examples" / "dask_sweep.py"
 
 
+@pytest.mark.exhaustive
 def test_dask_example_matches_python_integers() -> None:
     asked = [sys.executable, str(EXAMPLE), "--workers", "2", "--widths", "60", "--depths", "70", "--hidden", "40"]
     found = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=120)

@@ -10,6 +10,7 @@ from symformer.commands.cli import cli
 from symformer.views import stored_summaries
 
 
+@pytest.mark.exhaustive
 def test_the_stored_file_is_up_to_date() -> None:
     assert stored_summaries.FILE.read_text("utf-8") == stored_summaries.file_text(), "run symformer gallery reports"
 
