@@ -64,7 +64,7 @@ LINES = {
     ],
     ("mamba2", "layers.*.mixer"): [
         "[h, r, δ] = x W_in_projᵀ [B, S, A_ssm·D_ssm + (A_ssm·D_ssm + 2·G_ssm·N_state) + A_ssm]",
-        "[u, β, γ] = SiLU(conv(W_conv1d, r) + b_conv1d) [B, S, A_ssm·D_ssm + G_ssm·N_state + G_ssm·N_state]",
+        "[u, β, γ] = SiLU(conv_channel(W_conv1d, r) + b_conv1d) [B, S, A_ssm·D_ssm + G_ssm·N_state + G_ssm·N_state]",
         "f = scan(u, softplus(δ + w_dt_bias), -exp(w_A_log), β, γ, w_D) [B, S, A_ssm·D_ssm]",
         "a = f ⊙ SiLU(h) [B, S, A_ssm·D_ssm]",
         "y = (a/rms_group(a) ⊙ w_norm) W_out_projᵀ [B, S, E]",

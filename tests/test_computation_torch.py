@@ -136,7 +136,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         said["delta"] = delta_rule(keys)
     inputs, given = read_by(kind, theirs, size)
     if kind == "clip":
-        said["text_model.select"] = lambda x: x[[0, 1], (TOKENS == 26).int().argmax(-1)]
+        said["text_model.select_end"] = lambda x: x[[0, 1], (TOKENS == 26).int().argmax(-1)]
     if "Z_pool" in size:
         said["pool"] = pooled(size["Z"] // size["Z_patch"] // size["Z_pool"])
     if "Z_win" in size:
@@ -159,8 +159,6 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         said["choose_K_idx"] = chosen_keys(size["K_idx"])
     if "C_csa" in size:
         said |= compressed_words(known)
-    if kind == "siglip":
-        said["text_model.select"] = lambda x: x[:, -1]
     turned = {
         int(each.inputs[1].width.xreplace(ours.relations).subs(sizes))
         for _, each in ours.component.ledger

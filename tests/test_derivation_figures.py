@@ -35,7 +35,7 @@ from symformer.language.notation.display_tree import Power, tree
 from symformer.language.notation.svg import svg
 from symformer.language.symbols import A, D_rope, E, H, L_enc, name_size
 from symformer.models.model import Model
-from symformer.output.blocks import Block, Code, FigureBlock, FigureSentence, Math, Paragraph, Strong, numbered, plain
+from symformer.output.blocks import Block, Code, FigureBlock, FloatSentence, Math, Paragraph, Strong, numbered, plain
 from symformer.targets.resolution import resolve
 from symformer.views.figure_facts import figure_facts
 
@@ -304,7 +304,7 @@ def test_the_text_refers_to_each_figure_once(arguments: tuple[str, ...], folder:
 
 
 def test_a_sentence_about_a_figure_that_is_left_out_is_left_out() -> None:
-    said = FigureSentence("a", "shows a.")
+    said = FloatSentence("a", "shows a.")
     blocks = [Paragraph(["One.", " ", said, " Two."]), Paragraph([said])]
     assert [plain(block.line) for block in numbered(blocks)[0] if isinstance(block, Paragraph)] == ["One. Two."]
     kept, _ = numbered([*blocks, FigureBlock(lambda page: Drawing(1, 1, []), ["A."], "a")])

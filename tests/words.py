@@ -31,12 +31,15 @@ def words(epsilon: float, **others: Function) -> dict[str, Function]:
         "exp": torch.exp,
         "softplus": nn.functional.softplus,
         "xIELU": xielu,
-        "select": lambda x: x[:, 0],
+        "select_first": lambda x: x[:, 0],
+        "select_end": lambda x: x[:, -1],
+        "select_query": lambda x: x[:, 0],
         "rest": lambda x: x[:, 1:],
         "previous": lambda x: torch.cat((0 * x[:, :1], x[:, :-1]), 1),
         "lerp": torch.lerp,
         "sum": lambda x: x.sum(-1, keepdim=True),
-        "conv": slid,
+        "conv": patched,
+        "conv_channel": slid,
         "rotate": halves,
         **others,
     }
@@ -299,10 +302,13 @@ def temperatures(positions: range, floor: int, scale: float) -> Tensor:
 
 
 def slid(weight: Tensor, x: Tensor) -> Tensor:
-    """Convolve each channel over its last positions; or flatten the patches of an image."""
-    if weight.dim() == 3:
-        padded = nn.functional.pad(x.transpose(1, 2), (weight.shape[-1] - 1, 0))
-        return nn.functional.conv1d(padded, weight, groups=len(weight)).transpose(1, 2)
+    """Convolve each channel over its last positions."""
+    padded = nn.functional.pad(x.transpose(1, 2), (weight.shape[-1] - 1, 0))
+    return nn.functional.conv1d(padded, weight, groups=len(weight)).transpose(1, 2)
+
+
+def patched(weight: Tensor, x: Tensor) -> Tensor:
+    """Multiply each patch of an image by the kernel, and flatten the patches to a sequence."""
     return nn.functional.conv2d(x, weight, stride=weight.shape[-1]).flatten(2).transpose(1, 2)
 
 

@@ -42,6 +42,11 @@ DEEPSTACK = f"{IMAGE}.deepstack_visual_indexes"
 class ListedLayersField(Derived):
     """The config field that lists the layers of the vision transformer whose outputs the language model reads, too."""
 
+    @property
+    def rule(self) -> str:
+        """Return how the class computes the size from the field."""
+        return "the number of layers in the list"
+
     def taken(self, size: Symbol, config: Config, numbers: Numbers) -> int:
         """Return the number of layers in the list. Raises UnreadError if one is listed twice or does not exist."""
         listed, depth = config.get(DEEPSTACK, [8, 16, 24]), numbers[L_vis]
@@ -67,6 +72,11 @@ class DeepstackLanguageModel(LanguageModel):
         "features[B_vis,L_deep,Z**2/(Z_patch**2*J_merge**2),E] -> x[B,S,E]"
     )
 
+    further_inputs = {
+        "images": "are the tokens of the images",
+        "features": "are the features of the images, a set for each of the first layers",
+    }
+
     def forward(self, ops: Operations, tokens: Tensor, images: Tensor, features: Tensor) -> Tensor:  # type: ignore[override]
         whole = self.whole
         x = ops.scatter("image_tokens", whole.embed(ops, tokens), images)
@@ -85,6 +95,7 @@ class DeepstackLanguageTower(Component):
     role = "tower"
     tower = "language"
     shapes = DeepstackLanguageModel.shapes.replace("x[B,S,E]", "output")
+    further_inputs = DeepstackLanguageModel.further_inputs
 
     whole: Multimodal
 

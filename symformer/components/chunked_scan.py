@@ -45,9 +45,13 @@ class ChunkedScan(Component):
     @property
     def about(self) -> str:
         """Return the description, with the constant factors."""
-        said = [super().about]
+        said = [
+            super().about,
+            "The heads of each of G_ssm groups share the vectors with which their states are written and read.",
+        ]
         if self.normalized:
-            said.append(f"The result is normalized {'before' if self.norm_first else 'after'} the gate.")
+            order = "before" if self.norm_first else "after"
+            said.append(f"The result is normalized {order} the gate, the channels of each group separately.")
         said += ["A constant factor scales its input."] if self.input_factor else []
         if self.factors:
             said += ["Each of the five pieces of the input projection has a constant factor of its own."]

@@ -19,6 +19,7 @@ class DeepstackBlock(PreNormBlock):
     """
 
     title = "DeepStack block"
+    further_inputs = {"features": "are the features of the images for this layer"}
 
     @property
     def shapes(self) -> str:  # type: ignore[override]

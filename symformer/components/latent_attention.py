@@ -55,6 +55,7 @@ class LatentAttention(Component):
     def about(self) -> str:
         """Return the description, with the choice of keys, or without rotary positions if there are none."""
         said = [super().about, *([CHOSEN] if self.indexer else []), *([REUSED] if self.reused else [])]
+        said += ["All heads share the rotary part of the key."] if self.positions else []
         said += [] if self.positions else ["Queries and keys have no positions, and all heads share a part of the key."]
         return " ".join(said)
 

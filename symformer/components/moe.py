@@ -8,7 +8,7 @@ from typing import Literal
 from sympy import Expr, Integer
 
 from ..language.sizes import AtMost
-from ..language.symbols import K, M, X
+from ..language.symbols import K, M, X, X_shared
 from ..ledger.facts import ONE, SHARED_SUM, Activation, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
@@ -128,8 +128,10 @@ class MoE(Component):
         if self.bias:
             said += " The router and the experts have biases."
         if self.shared is not None:
-            said += " The output of a shared expert, a network that all tokens pass through, Dai et al. 2024 "
-            said += "[dai2024], section 3.2, is added"
+            several = X_shared in getattr(self.shared, "hidden", ONE).free_symbols
+            said += " The output of "
+            said += "the X_shared shared experts, stored as one" if several else "a shared expert, a"
+            said += " network that all tokens pass through, Dai et al. 2024 [dai2024], section 3.2, is added"
             said += ", weighted by a gate of one number per token." if self.shared_gate else "."
         return f"{said} The sum is normalized." if self.norm is not None else said
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from sympy import Expr, Integer
 
@@ -79,7 +80,7 @@ from ..ledger.facts import (
 )
 from ..output.blocks import Assignment
 from .ledger_dataflow import Item, given_by, piece_of, read_by, weights_of
-from .part_tensors import EXPERT, FACTOR, PartTensors, UnknownOperationError
+from .part_tensors import EXPERT, FACTOR, FURTHER, PartTensors, UnknownOperationError, is_numbered
 from .tensor_notation import (
     is_part,
     is_read_in_parts,
@@ -138,7 +139,12 @@ def computation(scope: Scope) -> list[Assignment]:
 def names_of_inputs(scope: Scope) -> list[tuple[TensorName, Tensor]]:
     """Return the inputs of a part with their names in the lines of its computation, as far as these contain them."""
     lines, named = _lines_and_names(scope)
-    shown = {each for line in lines for each in nodes(line.shown)}
+    shown = {
+        replace(each, index=None) if each.index == _THIS else each  # each layer may read its own part of an input
+        for line in lines
+        for each in nodes(line.shown)
+        if isinstance(each, TensorName)
+    }
     inputs = [(named.get(id(x.root)), x) for x in read_by(scope)]
     return [(name, x) for name, x in inputs if name is not None and name in shown]
 
@@ -160,7 +166,49 @@ def _lines_and_names(scope: Scope) -> tuple[list[Assignment], Mapping[object, Te
             return [], {}  # such as dropout alone
         if all(len(text(line.name)) + len(text(line.shown)) <= _LONG for line in lines):
             break
+    lines = _merged(lines)
     return [replace(line, shape=_last(line.shape)) for line in lines] if anywhere else lines, named
+
+
+def _merged(lines: Sequence[Assignment]) -> list[Assignment]:
+    """Return lines in which a result whose name is only a number with a letter is written where it is used.
+
+    It keeps its line if it is used twice, in a line for several layers, or if the line with it would be too long.
+    """
+    kept, found = [*lines], list[Assignment]()
+    while kept:
+        line = kept.pop(0)
+        uses = [(place, each) for place, each in enumerate(kept) if line.name in [*nodes(each.shown)]]
+        if is_numbered(line.name) and len(uses) == 1 and uses[0][1].times is None:
+            ((place, user),) = uses
+            within = [*nodes(user.shown)].count(line.name)
+            shown = mapped(user.shown, partial(_with_result, line))
+            if within == 1 and len(text(user.name)) + len(text(shown)) <= _LONG:
+                kept[place] = replace(user, shown=shown)
+                continue
+        found.append(line)
+    return _lettered(found)
+
+
+def _with_result(line: Assignment, shown: Tree) -> Tree:
+    return line.shown if shown == line.name else shown
+
+
+def _lettered(lines: Sequence[Assignment]) -> list[Assignment]:
+    """Return lines whose numbered results count from 1; the only one is called like a further input of other parts."""
+    numbered = [each for line in lines for each in nodes(line.name) if is_numbered(each)]
+    used = {each.letter for line in lines for each in nodes(line.shown) if isinstance(each, TensorName)}
+    alone = len(numbered) == 1 and FURTHER not in used
+    names = {
+        each: TensorName(FURTHER) if alone else TensorName(each.letter, index=Number(place))
+        for place, each in enumerate(numbered, 1)
+        if isinstance(each, TensorName)
+    }
+
+    def renamed(shown: Tree) -> Tree:
+        return names.get(shown, shown) if isinstance(shown, TensorName) else shown
+
+    return [replace(line, name=mapped(line.name, renamed), shown=mapped(line.shown, renamed)) for line in lines]
 
 
 def _last(shape: Tree) -> Tree:
@@ -451,8 +499,10 @@ class _Computing(PartTensors):
                 return Applied(entry.function, (first,), tree(entry.output.shape[1]))
             case OperationKind.SELECT:
                 name = {"by query": "gather", "by key": "gather_keys", REST: "rest", SHIFTED: "previous"}.get(
-                    entry.function, "select"
+                    entry.function
                 )
+                if name is None:
+                    return Applied("select", (first,), Word(entry.path.rpartition(".")[2]))
                 return Applied(name, (first,))
             case OperationKind.ROUTE:
                 return Applied("route", (first,), tree(entry.output.width))
@@ -483,7 +533,8 @@ class _Computing(PartTensors):
                 name = "choose" if entry.compressed is None else "choose_group"
                 return Applied(name, (first, *rest), None if entry.chosen is None else tree(entry.chosen))
             case OperationKind.CONVOLUTION:
-                return self._affine(entry, Applied("conv", (self._kernel(entry), first)))
+                each = Word("channel") if entry.causal and entry.weights[0].shape[1] == 1 else None
+                return self._affine(entry, Applied("conv", (self._kernel(entry), first), each))
             case OperationKind.SCAN:
                 return self._scan(entry, first, rest)
             case OperationKind.DELTA_RULE if entry.function == GENERAL:

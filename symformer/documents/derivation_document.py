@@ -12,11 +12,12 @@ from sympy import Add, Symbol, expand
 
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
+from ..formulas.part_labels import REST
 from ..formulas.ratio import Ratio
 from ..formulas.structured_form import StructuredForm, structured
 from ..formulas.time_bound import TimeBound
 from ..language.errors import joined
-from ..language.notation.display_tree import Call, Label, Sum, ordered_terms, sizes_of, tree
+from ..language.notation.display_tree import Call, Label, Sum, nodes, ordered_terms, sizes_of, tree
 from ..language.notation.display_tree import FractionNode as Quotient
 from ..language.notation.text import amount, number, percent, seconds
 from ..language.symbols import N_bw, N_peak, letter, print_order
@@ -29,6 +30,7 @@ from ..output.blocks import (
     Document,
     Equation,
     FigureBlock,
+    FloatSentence,
     Heading,
     Line,
     Math,
@@ -126,10 +128,13 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     letters = _alphabet(found.subject, found.places, found.quantities[0].formula, shown) if shown else []
     if len(chapters) == 1:
         (one,) = chapters
-        blocks += [*one.result, *one.parts.opening, *drawn, *one.parts.model, *letters, *one.holds]
+        result = [*one.result]
+        if form != "short":
+            result = with_sentence(result, FloatSentence(SYMBOLS, "lists the symbols.", what="Table"))
+        blocks += [*result, *one.parts.opening, *drawn, *one.parts.model, *letters, *one.holds]
         blocks += [*one.parts.rest, *one.checked]
     else:
-        blocks += [Contents(), *([Heading(1, ["Symbols"], "symbols"), *letters] if letters else []), *drawn]
+        blocks += [Contents(), *([Heading(1, ["Symbols"], SYMBOLS), *letters] if letters else []), *drawn]
         for each, chapter in zip(found.quantities, chapters, strict=True):
             blocks.append(Heading(1, [capital(each.formula.measure.title)], each.formula.measure.name))
             blocks += map(_lowered, chapter.blocks)
@@ -139,6 +144,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in found.refused]
     if form == "short":
         blocks = short_form(blocks, found.figure if len(chapters) == 1 else None)
+    blocks = _with_rests(blocks)
     symbols_of(blocks)
     blocks, keys = with_references(blocks)
     titles = [each.formula.measure.title for each in found.quantities]
@@ -151,6 +157,25 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         attached_files(found.json, keys),
         one_page=form == "short" and len(chapters) == 1,
     )
+
+
+def _with_rests(blocks: Sequence[Block]) -> list[Block]:
+    """Return blocks in which the first total of a module without some of its parts is followed by its meaning."""
+    made: list[Block] = []
+    known: set[Label] = set()
+    for block in blocks:
+        made.append(block)
+        shown = (block.chain.labels, block.chain.steps) if isinstance(block, Equation) and not block.key else ()
+        labels = [each for some in shown for one in some for each in nodes(one) if isinstance(each, Label)]
+        for label in dict.fromkeys(each for each in labels if each.name.endswith(f".{REST}")):
+            if label not in known:
+                module = Code(label.name.removesuffix(f".{REST}"))
+                made.append(Paragraph(["Here, ", Math(label), " is without the parts of ", module, OWN_TOTALS]))
+            known.add(label)
+    return made
+
+
+OWN_TOTALS = " that have a total of their own."
 
 
 def _labels(found: DerivationFacts) -> Iterator[Label]:
@@ -232,6 +257,7 @@ def _chapter(
     result = [
         *_result(formula, structure, value, subject, found.definition.basis),
         *message(formula, structure, value, found.purposes, found.params),
+        *([] if value is not None else _known_purposes(found, subject)),
         *counted,
     ]
     if form == "short":
@@ -354,6 +380,19 @@ def _result(
     return blocks
 
 
+def _known_purposes(found: QuantityFacts, subject: SubjectFacts) -> list[Block]:
+    """Return the total of the purposes whose sizes all have values, if not all purposes have such sizes."""
+    known = [each for each in found.purposes if each.value is not None]
+    if not known or len(known) == len(found.purposes):
+        return []
+    total = sum(each.value for each in known if each.value is not None)
+    names = joined([f"the {each.name}" for each in known])
+    unit = unit_of(found.formula)
+    verb = "take" if len(known) > 1 or known[0].name.endswith("s") else "takes"
+    said = ["For ", *subject_line(subject, found.formula), f", {names} {verb} ", Strong(f"{total:,}"), f" {unit}."]
+    return [Paragraph(said)]
+
+
 def _counted(quantity: QuantityFacts, subject: SubjectFacts, first: bool) -> list[Block]:
     formula, found = quantity.formula, quantity.definition
     about = [] if quantity.parts else about_part(formula.root, formula)  # else it follows with the model
@@ -378,6 +417,9 @@ def _counted(quantity: QuantityFacts, subject: SubjectFacts, first: bool) -> lis
     return blocks
 
 
+SYMBOLS = "symbols"  # the id of the table of symbols
+
+
 def _alphabet(
     subject: SubjectFacts, places: Mapping[str, ConfigLocation], formula: Formula, blocks: Sequence[Block]
 ) -> list[Block]:
@@ -399,7 +441,7 @@ def _alphabet(
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
     align, cells = "".join("cllr"[i] for i in cols), [[row[i] for i in cols] for row in rows]
     values: Line = [", with their values in ", *subject_line(subject, formula, rank=False)] if 3 in cols else []
-    table = Table([head[i] for i in cols], cells, align, caption=["Symbols", *values, "."])
+    table = Table([head[i] for i in cols], cells, align, caption=["Symbols", *values, "."], id=SYMBOLS)
     return [table, *(Paragraph(line) for line in config_lines(subject) if 3 in cols)]
 
 

@@ -10,7 +10,7 @@ from ..language.shape_lines import shape_line
 from ..ledger.facts import Scope, Tensor
 from .computation import names_of_inputs
 from .ledger_dataflow import read_by
-from .part_tensors import FURTHER
+from .part_tensors import APIECE, FURTHER
 from .tensor_notation import shape_of
 
 UNKNOWN = "is a further input of the part"
@@ -19,18 +19,33 @@ UNKNOWN = "is a further input of the part"
 def further_inputs(scope: Scope) -> Iterator[tuple[TensorName, str, Tree]]:
     """Yield each input of a part that has no letter of its own: its name, what it is, and its shape."""
     for name, x in names_of_inputs(scope):
-        if name.letter == FURTHER:
-            yield name, meaning_of(x, scope) or UNKNOWN, shape_of(x)
+        if name.letter in (FURTHER, APIECE):
+            means, whole = meaning_of(x, scope)
+            if means or name.letter == FURTHER:
+                yield name, means or UNKNOWN, shape_of(whole)
 
 
-def meaning_of(x: Tensor, scope: Scope) -> str:
-    """Return what an input of a part is, from the class of the part or of a part inside it; "" if none states it."""
+def meaning_of(x: Tensor, scope: Scope) -> tuple[str, Tensor]:
+    """Return what an input of a part is, from the class of the part or of a part inside it, and the whole input.
+
+    The first is "" if no class states it. Layers may each read a part of the whole input.
+    """
     part = scope.part
     if isinstance(part, Component):
-        stated = [axes for axes in shape_line(part.shapes).inputs if axes.name in part.further_inputs]
-        if len(stated) > 1:
-            stated = [axes for axes in stated if axes.name == x.root.name]
-        if stated and len(stated[0].dims) == len(x.shape):
-            return part.further_inputs[stated[0].name]
+        inputs = [axes for axes in shape_line(part.shapes).inputs if axes.name in part.further_inputs]
+        wholes = [
+            (len(axes.dims), axes.name, each) for axes in inputs for each in views_of(x) if each.shape == axes.dims
+        ]
+        if wholes:
+            _, name, whole = max(wholes, key=lambda found: found[0])
+            return part.further_inputs[name], whole
+        named = inputs if len(inputs) == 1 else [axes for axes in inputs if axes.name == x.root.name]
+        if named and len(named[0].dims) == len(x.shape):
+            return part.further_inputs[named[0].name], x
     inside = (item for item in scope.items if isinstance(item, Scope) and any(y.root is x.root for y in read_by(item)))
-    return next(filter(None, (meaning_of(x, item) for item in inside)), "")
+    return next((found for item in inside if (found := meaning_of(x, item))[0]), ("", x))
+
+
+def views_of(x: Tensor) -> list[Tensor]:
+    """Return a tensor and the tensors that it is a view of."""
+    return [x, *(views_of(x.base) if x.base is not None else [])]

@@ -58,9 +58,7 @@ BASIS: Line = [
     Code("*"),
     " stands for the index of a layer. In the explanation of a function, the letters in its brackets stand for its "
     "arguments. Dropout, some constant factors, clamping bounds and the small constant that norms add before the "
-    "square root, such as ",
-    Code("rms_norm_eps"),
-    " of a config, are omitted.",
+    "square root are omitted.",
 ]
 
 
@@ -112,7 +110,10 @@ def entries(computations: Iterable[Computation]) -> list[LegendEntry]:
             used.setdefault(word, []).append(arguments)
             if word in USES:
                 used.setdefault(USES[word], []).append(())
+    stated = {row.shown for row in found.values()}
     for row in ROWS:
+        if row.shown in stated:
+            continue
         for arguments in used.get(row.word, ()):
             given = row.of(arguments) if arguments else row
             found.setdefault(given.word, given)
@@ -159,6 +160,8 @@ def _uses(lines: Sequence[Assignment]) -> Iterator[tuple[str, tuple[Tree, ...]]]
     for line in lines:
         if line.times is not None:
             yield "n", ()
+        if isinstance(line.shape, Listed) and TensorName("…") in line.shape.items:
+            yield "…", ()
         for each in nodes(line.shown):
             yield from _of(each, own)
 

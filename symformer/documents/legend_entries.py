@@ -32,6 +32,7 @@ from ..language.symbols import D, J_merge
 from ..output.blocks import Code, Line, Math, Piece, plain
 
 PLURAL = {
+    "…",
     *("t", "t_enc", "i", "i_enc", "i_img", "j", "s", "c", "θ", "θ_enc", "θ_n", "ν", "k_earlier", "v_earlier"),
     *("waves", "copies", "stream_weights", "listed", "interleave", "images", "windows", "square", "first", "last"),
     *("by_group", "by_row", "others_stream", "shift", "insert", "mix", "route"),
@@ -131,6 +132,7 @@ ROWS = (
     LegendEntry("w", TensorName("w"), ["a stored vector"]),
     LegendEntry("t", TensorName("t"), ["the token ids, each an index into the vocabulary"]),
     LegendEntry("t_enc", _at("t", _ENC), ["the token ids that the encoder reads"]),
+    LegendEntry("…", _DOTS, ["the axes of the input before its last one"], " in a shape"),
     LegendEntry("i", _I, ["the positions, starting at 0"]),
     LegendEntry(
         "i_enc",
@@ -138,32 +140,17 @@ ROWS = (
         ["the positions in the sequence of the encoder, one for each of its elements, starting at 0"],
     ),
     LegendEntry("i_img", _at("i", Word("img")), ["the positions of the patches of an image, starting at 0"]),
-    LegendEntry("i_height", _at("i", Word("height")), ["the height of each token, the second of its positions"]),
-    LegendEntry("i_width", _at("i", Word("width")), ["the width of each token, the third of its positions"]),
+    LegendEntry("i_height", _at("i", Word("height")), ["the vertical position of each token"]),
+    LegendEntry("i_width", _at("i", Word("width")), ["the horizontal position of each token"]),
     LegendEntry(
         "i_time",
         _at("i", Word("time")),
         [
-            *("the time of each token, the first of its three positions. In a text, all three are equal and grow by "),
-            *(
-                "1 from token to token. The tokens of an image whose first position is ",
-                Math(_COUNT),
-                " have the time ",
-            ),
-            *(
-                Math(_COUNT),
-                ", the height ",
-                Math(_COUNT),
-                " plus their row and the width ",
-                Math(_COUNT),
-                " plus their ",
-            ),
-            *(
-                "column, counted from 0. The text after it starts at ",
-                Math(_COUNT),
-                " plus the number of its rows or of ",
-            ),
-            "its columns, whichever is larger",
+            "the temporal position of each token. In a text, a token's temporal, vertical and horizontal positions are "
+            "equal and grow by 1 from token to token. All tokens of an image have the temporal position of its first "
+            "token; their vertical and horizontal positions are this number plus their row and their column, counted "
+            "from 0. The text after the image starts at this number plus the number of its rows or of its columns, "
+            "whichever is larger",
         ],
     ),
     LegendEntry("j", TensorName("j"), ["the four rows of a square table of positions that are nearest to each patch"]),
@@ -188,7 +175,7 @@ ROWS = (
     LegendEntry("k_earlier", _at("k", _EARLIER), ["the keys of an earlier layer with the same window"]),
     LegendEntry("v_earlier", _at("v", _EARLIER), ["the values of an earlier layer with the same window"]),
     LegendEntry("ξ", TensorName("ξ"), ["an input of which each layer reads its own part"]),
-    LegendEntry("ξ_n", _at("ξ", _N), ["the part of ", Math(TensorName("ξ")), " that belongs to layer ", Math(_N)]),
+    LegendEntry("ξ_n", _at("ξ", _N), ["the part of ", Math(TensorName("ξ")), " that layer ", Math(_N), " reads"]),
     LegendEntry("ρ", TensorName("ρ"), ["the bias added to the scores for the distance between query and key"]),
     LegendEntry("τ", TensorName("τ"), ["a factor for each query, which grows with the logarithm of its position"]),
     LegendEntry("α", _ALPHA, ["a constant of the part (several in one part are numbered)"]),
@@ -199,9 +186,9 @@ ROWS = (
             *(
                 "the output of layer ",
                 Math(_N),
-                " of a list (further lists have other letters), and a function with the subscript ",
+                ", and a function with the subscript ",
             ),
-            *(Math(_N), " is layer ", Math(_N), " of its list"),
+            *(Math(_N), " is this layer (several lists of layers have different letters)"),
         ],
     ),
     LegendEntry(  # with the pieces of the first result that is split
@@ -371,9 +358,13 @@ ROWS = (
             *("of the elements of a head is a position of the token times ", Code("rope_theta"), " to the power of "),
             *(
                 Math(Minus(FractionNode(Product((Number(2), _COUNT)), tree(D)))),
-                ". The position is the height for the pairs 1, 4, 7, … and the width for the pairs 2, 5, 8, …, as ",
+                ". The position is the vertical one for the pairs 1, 4, 7, … and the horizontal ",
             ),
-            *("many of each as ", Code("mrope_section"), " in the config states, and the time for all other pairs"),
+            *(
+                "one for the pairs 2, 5, 8, …, as many of each as ",
+                Code("mrope_section"),
+                " in the config states, and the temporal one for all other pairs",
+            ),
         ],
     ),
     LegendEntry("unrotate", _word("unrotate", _X, _THETA), ["the inverse of ", Math(_word("rotate", _X, _THETA))]),
@@ -491,7 +482,7 @@ ROWS = (
     LegendEntry(
         "GELU_tanh",
         _word("GELU", below=Word("tanh")),
-        ["the approximation by a tanh of ", Math(_X), " times the standard normal CDF at ", Math(_X)],
+        [Math(_X), " times the standard normal CDF at ", Math(_X), ", approximated with a tanh"],
     ),
     LegendEntry("QuickGELU", _word("QuickGELU"), [Math(_X), " times the logistic function at 1.702 times ", Math(_X)]),
     LegendEntry(
@@ -503,7 +494,9 @@ ROWS = (
         ],
     ),
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
-    LegendEntry("select", _word("select"), ["one position of each sequence, such as the first"]),
+    LegendEntry("select_first", _word("select", below=Word("first")), ["the first position of each sequence"]),
+    LegendEntry("select_end", _word("select", below=Word("end")), ["the position of the last token of each sequence"]),
+    LegendEntry("select_query", _word("select", below=Word("query")), ["the only position, that of the query"]),
     LegendEntry(
         "listed",
         _word("listed"),
@@ -589,6 +582,17 @@ ROWS = (
         "conv",
         _word("conv", TensorName("W"), _X),
         [Math(_X), " convolved with the kernel ", Math(TensorName("W"))],
+    ),
+    LegendEntry(
+        "conv_channel",
+        _word("conv", TensorName("W"), _X, below=Word("channel")),
+        [
+            "each channel of ",
+            Math(_X),
+            " convolved with its own kernel, a row of ",
+            Math(TensorName("W")),
+            ", over its position and the positions before it",
+        ],
     ),
     LegendEntry(
         "scan",

@@ -349,22 +349,24 @@ class ModelTable(Answer):
         if all(cell.value is None for cell in column):
             return []
         line: list[Piece] = [f"{capital(self.column_name(name))}: "]
-        if name not in PLAIN:
+        defined = name not in PLAIN or self.lettered
+        if defined:
             line += self._defined(question, column)
         if chosen := self._conventions(question, column):
-            line += [" Counted with " if name not in PLAIN else "counted with ", *listed(*chosen), "."]
+            line += [" Counted with " if defined else "counted with ", *listed(*chosen), "."]
         if (tokens := self.divisor(name)) != 1:
             line += [" Divided by the ", Math.of(tokens), " tokens.", *self._dependence(column)]
         line += self._basis(question, column)
         return [line] if len(line) > 1 else []
 
     def _defined(self, question: Quantity, column: Sequence[TableCell]) -> list[Piece]:
-        """Return the first sentence of the definition of a quantity; models with another one are named."""
+        """Return the definition of parameters, and the first sentence of any other; models with another are named."""
         owners: dict[str, list[str]] = {}
         for name, cell in zip(self.names, column, strict=True):
             if cell.formula is not None and cell.value is not None:
-                first = question.statement_for(cell.formula).partition(". ")[0].rstrip(".")
-                owners.setdefault(_without_papers(first), []).append(name)
+                said = question.statement_for(cell.formula)
+                said = said if question.measure.name in PLAIN else said.partition(". ")[0]
+                owners.setdefault(_without_papers(said.rstrip(".")), []).append(name)
         usual, *others = sorted(owners, key=lambda said: -len(owners[said]))
         line = [*sentence(f"{usual}.")]
         for said in others:

@@ -47,6 +47,7 @@ from .simple_parts import SimplePart, is_simple, simple_table, without_colon
 from .traced_run import TracedRun, without_run
 
 PARTS = Heading(1, ["The parts"])
+COMMON = "Parts common to all layers"
 ADDED = " is what all of these layers have in common. The total of each kind of layer adds its own parts to it."
 RANKS = "Computations and their shapes are for all ranks together; tables and totals are for one rank."
 COMPUTES = "shows the computation."  # after the number of a figure
@@ -243,7 +244,8 @@ class _Builder:
             return []
         blocks: list[Block] = [Heading(1, ["The total"])]
         for section in self.structural:
-            blocks += [Paragraph([*self._title(section), ":"]), *self._derived(section)]
+            title = [COMMON, *self._apart(section)] if section.line.is_common else self._title(section)
+            blocks += [Paragraph([*title, ":"]), *self._derived(section)]
         named = "The model" if self.found.is_model else "The whole"
         blocks += [Paragraph([f"{named}:"])] if self.structural else []
         return [*blocks, self._equation(self.whole, self.whole.chain)]

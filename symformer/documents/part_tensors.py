@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import count
 
-from ..language.notation.display_tree import Number, TensorName, Word
+from ..language.notation.display_tree import Number, TensorName, Tree, Word
 from ..ledger.facts import (
     FIRST_VALUES,
     REUSED_KEYS,
@@ -40,6 +40,7 @@ _THROUGH = (
 )  # keep a role
 _FREE = ("h", "r", "f", "a")  # names for tensors without a usual name; none of them has a meaning of its own
 _ANY = "·"  # stands for one of these
+APIECE = "ξ"  # an input of which each layer reads its own part
 FURTHER = "m"  # an input in addition to the first one
 FACTOR = TensorName("α")  # a constant of the model
 EXPERT = TensorName("e")  # an expert that a token is routed to
@@ -68,6 +69,11 @@ def _reaching(items: Iterable[Item]) -> list[Item]:
 
 def _is_weight(entry: Entry) -> bool:
     return entry.kind is OperationKind.PARAMETER
+
+
+def is_numbered(name: Tree) -> bool:
+    """Return whether the name of a result is only a number with a letter, because all letters were taken."""
+    return isinstance(name, TensorName) and name.letter == _FREE[0] and isinstance(name.index, Number)
 
 
 class PartTensors:
@@ -141,7 +147,7 @@ class PartTensors:
             return "g", False
         for item, position, view in self.uses.get(id(x), []):
             if is_read_in_parts(item, view):
-                return "ξ", False
+                return APIECE, False
             piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
@@ -194,7 +200,7 @@ class PartTensors:
         if any(
             is_read_in_parts(item, view) or whole_view(view) is not view for item, _, view in self.uses.get(id(x), [])
         ):
-            return "ξ"
+            return APIECE
         if x.shape and x.shape[0] == 2:
             return "θ"  # cosines and sines
         if x.name.rpartition(".")[2] == FIRST_VALUES:

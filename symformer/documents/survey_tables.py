@@ -10,6 +10,7 @@ from ..algebra.structure_profile import StackProfile, profiles
 from ..algebra.structure_words import bare, line
 from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
+from ..language.errors import joined
 from ..language.notation.display_tree import sizes_of
 from ..language.symbols import print_order
 from ..models.model import Model
@@ -25,12 +26,12 @@ ROWS: Mapping[str, Sequence[str]] = {
     "Window": ("window",),
     "Cross-attention": ("cross-attention",),
     "MLP": ("MLP",),
-    "Activation": ("activation",),
+    "MLP activation": ("activation",),
     "Norms": ("norms",),
     "Block": ("arrangement",),
     "Head": ("head",),
 }
-BIASES = {"attention biases": "attention", "MLP biases": "MLP"}
+PROJECTIONS = ("query", "key", "value", "output")  # of attention
 ALWAYS = "a token embedding"  # the usual input, which is not stated
 TOGETHER = 4  # the most columns of models in one table of words
 VALUES = 6  # the same in one table of sizes
@@ -69,13 +70,13 @@ def _said(title: str, stacks: Mapping[str, StackProfile]) -> Line:
     told: dict[str, list[str]] = {}
     for name, profile in stacks.items():
         if title == "Biases":
-            phrases = [what for aspect, what in BIASES.items() if profile.aspects.get(aspect)]
+            phrases = _biases(profile)
         else:
             phrases = [
                 bare(phrase).rstrip(",")
                 for aspect in ROWS[title]
                 for phrase in profile.aspects.get(aspect, ())
-                if phrase != ALWAYS
+                if phrase != ALWAYS and not phrase.startswith(BIAS)
             ]
         if phrases:
             told[name] = phrases
@@ -86,6 +87,19 @@ def _said(title: str, stacks: Mapping[str, StackProfile]) -> Line:
         found += [f"{name}: "] if name and not same else []
         found += line((", " if title == "Biases" else "; ").join(phrases))
     return found
+
+
+BIAS = "a bias of the "
+
+
+def _biases(profile: StackProfile) -> list[str]:
+    """Return what has biases, in a few words."""
+    own = tuple(profile.aspects.get("attention biases", ()))
+    found = ["attention" if own == PROJECTIONS else f"attention ({joined(own)})"] if own else []
+    for aspect in ("cross-attention biases", "MLP biases"):
+        found += [bare(phrase).removeprefix("biases in the ") for phrase in profile.aspects.get(aspect, ())]
+    details = profile.aspects.get("details", ())
+    return found + [each.removeprefix(BIAS) for each in details if each.startswith(BIAS)]
 
 
 def symbol_table(models: Sequence[Model], names: Sequence[str], blocks: Sequence[Block]) -> list[Block]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context
 from math import prod
 
 from sympy import Integer
@@ -264,17 +265,24 @@ def _saved(certificate: Certificate) -> str:
 
 
 def _scientific(probability: float) -> Math:
-    """Return a small number with two digits, as in 2.9 × 10⁻¹⁵."""
-    digits, _, exponent = f"{probability:.1e}".partition("e")
-    return Math(Cross((Word(digits), Power(Number(10), int(exponent)))))
+    """Return an upper bound on a small number, rounded up to two digits, as in 2.9 × 10⁻¹⁵."""
+    digits, exponent = _rounded_up(probability)
+    return Math(Cross((Word(digits), Power(Number(10), exponent))))
+
+
+def _rounded_up(probability: float) -> tuple[str, int]:
+    """Return two digits and the exponent of a bound, rounded up."""
+    found = Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(probability)
+    digits, _, exponent = f"{found:.1e}".partition("e")
+    return digits, int(exponent)
 
 
 def _distinct(certificate: Certificate) -> str:
     """Return the probability of distinct sizes with as many digits as the bound needs to be computed from it."""
     share, points = certificate.degree / certificate.largest, certificate.points
     texts = [f"{certificate.distinct:.{places}f}" for places in range(3, 9)]
-    shown = f"{certificate.bound:.1e}"
-    found = next((each for each in texts if f"{(share / float(each)) ** points:.1e}" == shown), texts[-1])
+    shown = _rounded_up(certificate.bound)
+    found = next((each for each in texts if _rounded_up((share / float(each)) ** points) == shown), texts[-1])
     return "1" if float(found) == 1 else found
 
 
@@ -339,7 +347,7 @@ def certificate_blocks(certificate: Certificate, what: str, sharing: Sequence[st
                 f"A formula that differs from the class{' at a setting' * several} would have passed with probability "
                 "at most ",
                 Math(Power(share, certificate.points) if certificate.points > 1 else share),
-                " = ",
+                " ≤ ",
                 _bound(certificate),
                 ".",
                 *_settled(certificate),

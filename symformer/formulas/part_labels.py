@@ -43,6 +43,8 @@ def part_labels(
         truth = total(line)
         place = (_in_class(line, kinds) + f".{COMMON}" * (id(line) in commons), truth)
         places.append((line, place))
+        if truth == 0:  # it is not shown, so it leaves the short names to others
+            continue
         found = names.setdefault(place, {})
         for name, is_end in _names(_words(line, root, id(line) in commons), line.path).items():
             found[name] = found.get(name, False) or is_end
@@ -52,7 +54,8 @@ def part_labels(
     for line, place in places:
         words = _words(line, root, id(line) in commons)
         own = _names(words, line.path)
-        alone = (name for name, is_end in own.items() if (ends if is_end else anywhere)[name] == 1)
+        shown = place in names
+        alone = (name for name, is_end in own.items() if shown and (ends if is_end else anywhere)[name] == 1)
         labels[id(line)] = Label(measure.letter, next(alone, ".".join(words)), place[1])
     return labels
 

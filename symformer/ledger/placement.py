@@ -62,8 +62,8 @@ REDUCED: Mapping[OperationKind, int | None] = {
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "tensor": {
         "off": "no tensor parallelism",
-        "on": "heads, intermediate sizes and the vocabulary are sharded over N_tp ranks, Shoeybi et al. 2019 "
-        "[shoeybi2019], section 3",
+        "on": "heads, intermediate sizes and the vocabulary are sharded over N_tp ranks, and every rank stores the "
+        "other weights whole, such as norms and output biases, Shoeybi et al. 2019 [shoeybi2019], section 3",
         "sequence": "heads, intermediate sizes and the vocabulary are sharded over N_tp ranks, and the tensors between "
         "these layers are sharded along the sequence, Korthikanti et al. 2022 [korthikanti2022], section 4.2.2",
     },

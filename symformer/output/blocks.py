@@ -79,18 +79,19 @@ class EquationNumber:
 
 
 @dataclass(frozen=True)
-class FigureSentence:
-    """A sentence about a figure, such as ``Figure 1 shows the architecture.``; without the figure, it is left out.
+class FloatSentence:
+    """A sentence about a figure or a table, such as ``Figure 1 shows the architecture.``; left out without it.
 
-    ``id`` is the id of the figure, and ``words`` follow its number.
+    ``id`` is the id of the figure or table, ``words`` follow its number, and ``what`` is the word before the number.
     """
 
     id: str
     words: str
     number: int = 0
+    what: Literal["Figure", "Table"] = "Figure"
 
 
-Piece = str | Math | Code | Strong | Cited | Ref | EquationNumber | FigureSentence
+Piece = str | Math | Code | Strong | Cited | Ref | EquationNumber | FloatSentence
 Line = Sequence[Piece]
 
 
@@ -174,6 +175,7 @@ class Table:
     total: bool = False  # whether the last row is the sum of the rows above
     caption: Line = ()
     number: int = 0
+    id: str = ""  # for sentences about it
     branches: Sequence[tuple[str, str]] = ()  # of a tree, which the terminal draws: before each row's lines
     computations: Sequence[Computation] = ()
     kind: Literal["table"] = "table"
@@ -226,9 +228,9 @@ class FigureBlock:
         """Whether it takes the rest of a page, or is omitted if that is too little."""
         return self.overviews is not None
 
-    def mention(self, words: str) -> FigureSentence:
+    def mention(self, words: str) -> FloatSentence:
         """Return a sentence about the figure, which starts with its number."""
-        return FigureSentence(self.id, words)
+        return FloatSentence(self.id, words)
 
 
 @dataclass(frozen=True)
@@ -271,8 +273,8 @@ def plain(line: Line, spell: Callable[[Tree], str] = text) -> str:
                 said += f"[{number or key}]"
             case Ref(_, number) | EquationNumber(_, number):
                 said += f"({number})"
-            case FigureSentence(_, words, number):
-                said += f"Figure {number} {words}"
+            case FloatSentence(_, words, number, what):
+                said += f"{what} {number} {words}"
     return said
 
 
@@ -341,22 +343,22 @@ def _equation_ids(block: Block) -> Iterator[str]:
             yield from (piece.id for piece in pieces if isinstance(piece, EquationNumber))
 
 
-def with_sentence(blocks: Sequence[Block], said: FigureSentence) -> list[Block]:
-    """Return blocks with a sentence about a figure at the end of their last paragraph, or as a paragraph of its own."""
+def with_sentence(blocks: Sequence[Block], said: FloatSentence) -> list[Block]:
+    """Return blocks with a sentence about a figure or table at the end of the last paragraph, or in its own."""
     if blocks and isinstance(blocks[-1], Paragraph):
         return [*blocks[:-1], replace(blocks[-1], line=[*blocks[-1].line, " ", said])]
     return [*blocks, Paragraph([said])]
 
 
 def without_sentences(blocks: Iterable[Block], kept: Container[str] = ()) -> Iterator[Block]:
-    """Yield blocks without the sentences about figures, except those about the figures with these ids."""
+    """Yield blocks without the sentences about figures and tables, except those about the ones with these ids."""
     for block in blocks:
         if not isinstance(block, Paragraph):
             yield block
             continue
         line: list[Piece] = []
         for piece in block.line:
-            if not isinstance(piece, FigureSentence) or piece.id in kept:
+            if not isinstance(piece, FloatSentence) or piece.id in kept:
                 line.append(piece)
             elif line and line[-1] == " ":
                 line.pop()
@@ -368,11 +370,12 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
     """Return the blocks with numbered equations, tables, figures and citations, and the keys of the cited papers.
 
     Equations with an id and tables with a caption are numbered; papers are numbered in the order of citation. A
-    sentence about a figure that is not among the blocks is left out.
+    sentence about a figure or table that is not among the blocks is left out.
     """
     drawn = [block.id for block in blocks if isinstance(block, FigureBlock)]
-    figures = {each: number for number, each in enumerate(drawn, 1) if each}
-    blocks = [*without_sentences(blocks, figures)]
+    laid = [block.id for block in blocks if isinstance(block, Table) and block.caption]
+    floats = {each: number for several in (drawn, laid) for number, each in enumerate(several, 1) if each}
+    blocks = [*without_sentences(blocks, floats)]
     keys = list(dict.fromkeys(piece.key for line in lines(blocks) for piece in line if isinstance(piece, Cited)))
     ids = [each for block in blocks for each in _equation_ids(block)]
     numbers = {each: number for number, each in enumerate(ids, 1)}
@@ -389,8 +392,8 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
                 return Ref(each, numbers[each])
             case EquationNumber(each):
                 return EquationNumber(each, numbers[each])
-            case FigureSentence(each, words):
-                return FigureSentence(each, words, figures[each])
+            case FloatSentence(each):
+                return replace(piece, number=floats[each])
         return piece
 
     def resolved(block: Block) -> Block:

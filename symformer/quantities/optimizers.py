@@ -202,7 +202,7 @@ def _means(shape: tuple[Expr, ...], size: Expr) -> tuple[StateTensor, ...]:
 
 
 _WIDTH = "the dtype of the updated weight (4 bytes per element; 2 with recipe=pure-bf16)"
-_COUNTER = "a step counter of 4 bytes per weight"
+_COUNTER = "a step counter of 4 bytes per weight tensor"
 _CUT = "whether a shard of a weight is quantized, and in how many blocks, depends on how the weight is cut"
 _MEANS = "the row and column means of a matrix cannot be sharded like its elements"
 _NORM = "an update is scaled by the norm of a whole weight"
@@ -263,7 +263,7 @@ OPTIMIZERS: Mapping[str, Optimizer] = MappingProxyType(
         ),
         "nadam": Optimizer(
             f"NAdam of torch: two moments per element in {_WIDTH}, and a step counter and a product of momentum "
-            "factors of 4 bytes each per weight",
+            "factors of 4 bytes each per weight tensor",
             like_weight("first moment", "second moment", once=("step", "product of momentum factors")),
         ),
         "radam": Optimizer(f"RAdam of torch: two moments per element in {_WIDTH}, and {_COUNTER}", adam),
@@ -292,7 +292,7 @@ OPTIMIZERS: Mapping[str, Optimizer] = MappingProxyType(
         ),
         "asgd": Optimizer(
             f"ASGD of torch: the average of the weight per element in {_WIDTH}, and a step counter, a step size and an "
-            "averaging factor of 4 bytes each per weight",
+            "averaging factor of 4 bytes each per weight tensor",
             like_weight("average", once=("step", "step size", "averaging factor")),
         ),
         "rprop": Optimizer(
@@ -352,13 +352,13 @@ OPTIMIZERS: Mapping[str, Optimizer] = MappingProxyType(
         ),
         "lamb-8bit": Optimizer(
             f"LAMB8bit of bitsandbytes, for every weight: two moments of {_BLOCKS}, and the norm of the update, of 4 "
-            f"bytes per weight; {_SMALL}; {_TWO_TABLES}",
+            f"bytes per weight tensor; {_SMALL}; {_TWO_TABLES}",
             in_blocks("first moment", "second moment", once=("norm",)),
             _CUT,
         ),
         "lars-8bit": Optimizer(
             f"LARS8bit of bitsandbytes, for every weight: one moment of {_BLOCKS}, and the norm of the update, of 4 "
-            f"bytes per weight; {_SMALL}; {_ONE_TABLE}",
+            f"bytes per weight tensor; {_SMALL}; {_ONE_TABLE}",
             in_blocks("momentum", once=("norm",)),
             _CUT,
         ),

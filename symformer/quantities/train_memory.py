@@ -159,6 +159,8 @@ class TrainMemory(InFormat):
     def statement_for(self, formula: Formula) -> str:
         """Return the statement, which excludes the loss unless it is counted."""
         said = super().statement_for(formula)
+        if formula.conventions["implementation"] == "none":
+            said = f"{STATE} Excluded: the activations, the loss, allocator overhead and temporary buffers."
         return said.replace("the loss, allocator", "allocator") if "loss" in formula.conventions else said
 
     def notes_for(self, formula: Formula) -> list[str]:
@@ -188,6 +190,7 @@ _DIVIDED = (
     "are sharded over N_dp ranks (times N_cp with context=on; times N_ep with expert=on, except for experts); "
     "Rajbhandari et al. 2020 [rajbhandari2020], section 5"
 )
+STATE = "The bytes of the state that training needs: every weight with its gradient and optimizer state."
 QUANTITY = TrainMemory(
     Measure("train-memory", "bytes of training memory", "U_train", "bytes"),
     "The bytes needed to train: every weight with its gradient and optimizer state, and the activations that the named "
@@ -248,7 +251,7 @@ QUANTITY = TrainMemory(
         ),
         "data": Convention(
             {
-                "off": "no sharding: every rank stores all weights, gradients and optimizer state",
+                "off": "nothing is divided among the data-parallel ranks",
                 "zero1": f"the optimizer state and the master weights {_DIVIDED}.1",
                 "zero2": f"the optimizer state, the master weights and the gradients {_DIVIDED}.2",
                 "zero3": f"the optimizer state, the master weights, the gradients and the weights {_DIVIDED}.3",

@@ -227,7 +227,7 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
         definition=_definition(model, question, formula, known),
         conditions=conditions,
         params=_params(model, formula),
-        purposes=_purposes(formula, complete, value),
+        purposes=_purposes(formula, formula.with_totals(known), value),
         rows=tuple(_rows(formula, complete, value)),
         totals=tuple(_totals(formula, complete, value)) if formula.additive else (),
         parts=_parts(formula, question, model, check.from_torch) if full else None,
@@ -237,15 +237,22 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
     )
 
 
+def _without_effect(formula: Formula) -> set[str]:
+    """Return the conventions that say nothing about a formula: sharding for one rank, recomputation of no tensors."""
+    chosen = formula.conventions
+    sharding = {"data"} if chosen.get("data") == "off" and not is_per_rank(formula) else set()
+    return sharding | ({"recompute"} if chosen.get("implementation") == "none" else set())
+
+
 def _definition(model: Model, question: Quantity, formula: Formula, known: Numbers) -> DefinitionFacts:
-    """Return the definition of a quantity; the sharding of data only if there is more than one rank."""
+    """Return the definition of a quantity; with the conventions that affect the formula."""
     return DefinitionFacts(
         statement=question.statement_for(formula),
         basis=question.basis_for(formula),
         conventions=tuple(
             ConventionFacts(name, value, question.choices[name].meanings[value])
             for name, value in question.shown_conventions(formula).items()
-            if (name, value) != ("data", "off") or is_per_rank(formula)
+            if name not in _without_effect(formula)
         ),
         elementwise=tuple(printed_table()) if formula.conventions.get("count") == "all" else (),
         without_effect=tuple(unused_notes(model, known, formula)),
@@ -299,12 +306,15 @@ def _figure(model: Model, subject: SubjectFacts, first: QuantityFacts) -> Figure
         return None
 
 
-def _purposes(formula: Formula, numbers: Numbers | None, total: int | None) -> tuple[AmountFacts, ...]:
+def _purposes(formula: Formula, known: Numbers, total: int | None) -> tuple[AmountFacts, ...]:
+    """Return the amounts of the purposes, with a value for those whose sizes are all known."""
     found = purposes(formula) if formula.additive else {}
-    return tuple(
-        _amount(what, Integer(1), each, each.xreplace(formula.relations), numbers, total)
-        for what, each in found.items()
-    )
+    facts = []
+    for what, each in found.items():
+        own = each.xreplace(formula.relations)
+        numbers = known if own.free_symbols <= known.keys() else None
+        facts.append(_amount(what, Integer(1), each, own, numbers, total))
+    return tuple(facts)
 
 
 def _rows(formula: Formula, numbers: Numbers | None, total: int | None) -> Iterator[AmountFacts]:
@@ -338,8 +348,8 @@ def _pieces(line: Line, count: Expr) -> Iterator[tuple[Expr, Line]]:
 
 
 def _amount(name: str, count: Expr, each: Expr, whole: Expr, numbers: Numbers | None, total: int | None) -> AmountFacts:
-    """Return an amount, with the value of all copies and its share of the total if every size has a value."""
-    if numbers is None or total is None:
+    """Return an amount, with the value of all copies if its sizes have values, and its share of a known total."""
+    if numbers is None:
         return AmountFacts(name, count, each, None, None)
     value = evaluate(whole, numbers, name)
-    return AmountFacts(name, count, each, value, share(value, total))
+    return AmountFacts(name, count, each, value, share(value, total) if total is not None else None)

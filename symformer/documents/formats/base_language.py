@@ -22,7 +22,7 @@ from ...output.blocks import (
     Document,
     Equation,
     EquationNumber,
-    FigureSentence,
+    FloatSentence,
     Heading,
     Line,
     Math,
@@ -125,8 +125,10 @@ class Language(Format):
                 return self.ref(id, number)
             case EquationNumber(id, number):
                 return self.equation_number(id, number)
-            case FigureSentence(id, words, number):
+            case FloatSentence(id, words, number, "Figure"):
                 return self.figure_ref(id, number) + self.prose(f" {words}")
+            case FloatSentence(id, words, number):
+                return self.table_ref(id, number) + self.prose(f" {words}")
         raise TypeError(f"not a piece of a line: {piece!r}")
 
     def equation(self, equation: Equation, row_break: str = "") -> str:
@@ -203,6 +205,10 @@ class Language(Format):
     @abstractmethod
     def figure_ref(self, id: str, number: int) -> str:
         """Return the word figure and the number of a figure, linked to it."""
+
+    @abstractmethod
+    def table_ref(self, id: str, number: int) -> str:
+        """Return the word table and the number of a table, linked to it."""
 
     @abstractmethod
     def equation_number(self, id: str, number: int) -> str:

@@ -27,7 +27,7 @@ from ...output.blocks import (
     Equation,
     EquationNumber,
     FigureBlock,
-    FigureSentence,
+    FloatSentence,
     Heading,
     Line,
     Math,
@@ -169,6 +169,9 @@ class HTML(Language):
     def figure_ref(self, id: str, number: int) -> Markup:
         return markup(f'<a href="#{self.anchor("fig:" + id)}">Figure {number}</a>')
 
+    def table_ref(self, id: str, number: int) -> Markup:
+        return markup(f'<a href="#{self.anchor("tab:" + id)}">Table {number}</a>')
+
     def equation_number(self, id: str, number: int) -> Markup:
         anchor = self.anchor("eq:" + id)
         return markup(
@@ -259,7 +262,7 @@ def _words(piece: Piece) -> str:
             return piece
         case Math(shown):
             return text(shown)
-        case Cited() | Ref() | EquationNumber() | FigureSentence():
+        case Cited() | Ref() | EquationNumber() | FloatSentence():
             return ""
     return piece.text
 

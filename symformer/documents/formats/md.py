@@ -99,6 +99,9 @@ class Markdown(Language):
     def figure_ref(self, id: str, number: int) -> str:
         return f"Figure {number}"
 
+    def table_ref(self, id: str, number: int) -> str:
+        return f"Table {number}"
+
     def equation_number(self, id: str, number: int) -> str:
         return f'<a id="{self.anchor(id)}"></a>({number})'
 

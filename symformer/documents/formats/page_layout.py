@@ -22,7 +22,7 @@ from ...output.blocks import (
     Computation,
     Equation,
     EquationNumber,
-    FigureSentence,
+    FloatSentence,
     Heading,
     Line,
     Math,
@@ -325,7 +325,7 @@ def _length(piece: Piece) -> int:
             return breadth(shown)
         case Cited() | Ref() | EquationNumber():
             return len("[1]")
-        case FigureSentence():
+        case FloatSentence():
             return text_width(plain([piece]))
         case Code(words) | Strong(words):
             return text_width(words)

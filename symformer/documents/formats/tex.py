@@ -110,6 +110,9 @@ class Latex(Language):
     def figure_ref(self, id: str, number: int) -> str:
         return rf"Figure~\ref{{fig:{self.anchor(id)}}}"
 
+    def table_ref(self, id: str, number: int) -> str:
+        return rf"\hyperref[tab:{self.anchor(id)}]{{Table~{number}}}"
+
     def equation_number(self, id: str, number: int) -> str:
         return rf"\refstepcounter{{equation}}\label{{{label(id)}}}(\theequation)"
 

@@ -102,6 +102,9 @@ class Typst(Language):
     def figure_ref(self, id: str, number: int) -> str:
         return f"#link(<{self.figure_label(id)}>)[Figure {number}];"
 
+    def table_ref(self, id: str, number: int) -> str:
+        return f"#link(<tab:{self.anchor(id)}>)[Table {number}];"
+
     def equation_number(self, id: str, number: int) -> str:
         return f"#[#box[({number})]<{self.label(id)}>]"
 
