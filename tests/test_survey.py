@@ -173,7 +173,7 @@ def test_the_structure_is_stated_in_words() -> None:
     found = {row[0]: row[1:] for row in rows(tables(surveyed(*FOUR))["Structure"])}
     assert found["Positions"] == ["learned position embeddings", "rotary positions", "rotary positions", "—"]
     assert found["Norms"] == ["layer norms", "RMS norms", "RMS norms", "RMS norms"]
-    assert found["Biases"] == ["attention, MLP", "—", "—", "—"]
+    assert found["Biases"] == ["attention, MLP", "—", "—", "mixer's convolution"]
     assert found["Mixer"][2].startswith("multi-head latent attention")
     assert [len(block.head) for block in surveyed("gpt2", "bert-base-uncased", *FOUR[1:]).blocks
             if isinstance(block, Table) and "Structure" in plain(block.caption)] == [4, 3]  # fmt: skip
@@ -249,8 +249,8 @@ def test_one_sentence_states_the_certificates_of_all_models() -> None:
         "The formulas for the parameters of gpt2, llama-3-8b, deepseek-v3 and mamba2-2.7b are certified"
     )
     (largest,) = (each.bound for each in certificates_of("llama") if each.id == "llama.params" and not each.options)
-    assert f"{largest:.1e}" == "3.3e-13"  # more than those of the other three
-    assert said.endswith("with probability at most 3.3 × 10⁻¹³.")
+    assert 3.3e-13 < largest <= 3.4e-13  # more than those of the other three
+    assert said.endswith("with probability at most 3.4 × 10⁻¹³.")
     (said,) = [each for each in told(surveyed("gpt2", "llama-3-8b", quantities=("kv-cache",))) if "certified" in each]
     assert " are certified under dtype=fp32 against " in said
 

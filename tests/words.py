@@ -322,7 +322,7 @@ def heard(weight: Tensor, x: Tensor) -> Tensor:
 def of_image(weight: Tensor, x: Tensor) -> Tensor:
     """Convolve an image with kernels of 1 by 1 or 3 by 3; or flatten its patches."""
     if x.dim() == 4:
-        return slid(weight, x)
+        return patched(weight, x)
     image = x.transpose(1, 2).unflatten(2, (math.isqrt(x.shape[1]), -1))
     return nn.functional.conv2d(image, weight, padding=weight.shape[-1] // 2).flatten(2).transpose(1, 2)
 

@@ -173,13 +173,14 @@ def _lines_and_names(scope: Scope) -> tuple[list[Assignment], Mapping[object, Te
 def _merged(lines: Sequence[Assignment]) -> list[Assignment]:
     """Return lines in which a result whose name is only a number with a letter is written where it is used.
 
-    It keeps its line if it is used twice, in a line for several layers, or if the line with it would be too long.
+    It keeps its line if it is used twice, in a line for several layers, if the line with it would be too long, or if
+    its shape tells how the rest of the computation reads it, such as by heads.
     """
     kept, found = [*lines], list[Assignment]()
     while kept:
         line = kept.pop(0)
         uses = [(place, each) for place, each in enumerate(kept) if line.name in [*nodes(each.shown)]]
-        if is_numbered(line.name) and len(uses) == 1 and uses[0][1].times is None:
+        if is_numbered(line.name) and len(uses) == 1 and uses[0][1].times is None and _is_sequence(line.shape):
             ((place, user),) = uses
             within = [*nodes(user.shown)].count(line.name)
             shown = mapped(user.shown, partial(_with_result, line))
@@ -188,6 +189,11 @@ def _merged(lines: Sequence[Assignment]) -> list[Assignment]:
                 continue
         found.append(line)
     return _lettered(found)
+
+
+def _is_sequence(shape: Tree) -> bool:
+    """Return whether a shape is that of sequences of vectors, [B, S, E]."""
+    return isinstance(shape, Listed) and len(shape.items) == len("BSE")
 
 
 def _with_result(line: Assignment, shown: Tree) -> Tree:

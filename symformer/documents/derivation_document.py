@@ -130,7 +130,9 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         (one,) = chapters
         result = [*one.result]
         if form != "short":
-            result = with_sentence(result, FloatSentence(SYMBOLS, "lists the symbols.", what="Table"))
+            listed_in = FloatSentence(_symbols_id(found.quantities[0].formula), "lists the symbols.", what="Table")
+            opening = next((place for place, block in enumerate(result) if isinstance(block, Heading)), len(result))
+            result = [*with_sentence(result[:opening], listed_in), *result[opening:]]
         blocks += [*result, *one.parts.opening, *drawn, *one.parts.model, *letters, *one.holds]
         blocks += [*one.parts.rest, *one.checked]
     else:
@@ -417,7 +419,12 @@ def _counted(quantity: QuantityFacts, subject: SubjectFacts, first: bool) -> lis
     return blocks
 
 
-SYMBOLS = "symbols"  # the id of the table of symbols
+SYMBOLS = "symbols"  # the anchor of the section with the symbols
+
+
+def _symbols_id(formula: Formula) -> str:
+    """Return the id of the table of symbols."""
+    return f"{formula.id}.{SYMBOLS}"
 
 
 def _alphabet(
@@ -441,7 +448,7 @@ def _alphabet(
     cols = [0, 1, *([2] if any(row[2] for row in rows) else []), *([3] if any(row[3] for row in rows) else [])]
     align, cells = "".join("cllr"[i] for i in cols), [[row[i] for i in cols] for row in rows]
     values: Line = [", with their values in ", *subject_line(subject, formula, rank=False)] if 3 in cols else []
-    table = Table([head[i] for i in cols], cells, align, caption=["Symbols", *values, "."], id=SYMBOLS)
+    table = Table([head[i] for i in cols], cells, align, caption=["Symbols", *values, "."], id=_symbols_id(formula))
     return [table, *(Paragraph(line) for line in config_lines(subject) if 3 in cols)]
 
 
