@@ -265,8 +265,13 @@ class FigureBuilder:
             yield ["rotary positions"]
         if any(entry.kind is OperationKind.POSITIONS and entry.function == "slopes" for entry in entries):
             yield ["linear biases (ALiBi)"]
-        for window in dict.fromkeys(entry.window for entry in entries if entry.window not in (None, 0)):
-            yield ["window of ", Math.of(window.xreplace(self.formula.display_relations)), " tokens"]
+        spans = [entry for entry in entries if entry.window != 0]
+        for window, chunked, mask in dict.fromkeys((each.window, each.chunked, each.mask) for each in spans):
+            if window is None:
+                continue
+            what = "chunks of " if chunked else "window of "
+            side = " on each side" if mask == "none" else ""
+            yield [what, Math.of(window.xreplace(self.formula.display_relations)), f" tokens{side}"]
 
 
 def _both(scope: Scope, line: Line) -> Iterator[tuple[Scope | None, Line]]:
