@@ -9,6 +9,7 @@ from itertools import groupby
 
 from sympy import Expr, Integer, Rational, expand
 
+from ...algebra.structure_profile import part_structure
 from ...catalogue.module_scopes import Module
 from ...formulas.account import Line
 from ...language.errors import OptionError, SizeError, UnknownNameError
@@ -211,7 +212,7 @@ class FigureBuilder:
         paths = [entry.path for entry in draft.entries]
         experts = self._experts(draft) if draft.scope is not None else None
         box = Box(draft.key, self._title(line), name, role(line), amount, draft.count, line.count, notes, paths)
-        return replace(box, experts=experts)
+        return replace(box, experts=experts, structure=() if draft.scope is None else part_structure(draft.scope))
 
     def _experts(self, draft: Draft) -> ExpertChoice | None:
         found = expert_choice(draft.entries)
