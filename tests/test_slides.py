@@ -353,5 +353,5 @@ def test_a_sentence_that_introduces_a_block_stays_with_it() -> None:
 def test_references_on_a_further_slide_continue_the_numbers() -> None:
     pieces = [block for slide in FULL.divided([References([ENTRY] * 30)]) for block in slide]
     assert len(pieces) > 1
-    numbers = [n for each in pieces if isinstance(each, References) for n in range(each.first, each.last + 1)]
+    numbers = [n for each in pieces if isinstance(each, References) for n, _ in enumerate(each.entries, each.first)]
     assert numbers == [*range(1, 31)]

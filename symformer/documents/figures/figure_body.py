@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...output.blocks import Line
 from .figure import Graph
@@ -12,6 +12,7 @@ from .graph_layout import GraphLayout
 from .primitives import SMALL, Path, Shape, Words
 from .text_width import Ruler
 from .towers import Towers, towers
+from .wires import with_junctions
 from .x_coordinates import LANE
 
 NAMED = 10.0  # height of the names of inputs or outputs
@@ -33,7 +34,8 @@ def figure_body(graph: Graph, room: float, ruler: Ruler) -> Body:
     found = towers(graph) if room >= SIDE_BY_SIDE else None
     if found is not None:
         return _side_by_side(found, room, ruler)
-    return _named(GraphLayout(graph, room, ruler, draw_frame, whole=True), ruler)[0]
+    body, _ = _named(GraphLayout(graph, room, ruler, draw_frame, whole=True), ruler)
+    return replace(body, shapes=with_junctions(body.shapes))
 
 
 def _named(laid: GraphLayout, ruler: Ruler) -> tuple[Body, float]:
@@ -80,5 +82,6 @@ def _side_by_side(found: Towers, room: float, ruler: Ruler) -> Body:
         x, y = width + LANE * (place + 1), height - first.rights[key]
         port = len(found.decoder.ports) - len(found.handed) + found.handed.index(key)
         for end in second.sides[port]:
-            shapes.append(Path(((width, y), (x, y), (x, height - end), (width + between, height - end))))
-    return Body(shapes, height + max(left.height - left_foot, right.height - right_foot))
+            points = (width, y), (x, y), (x, height - end), (width + between, height - end)
+            shapes.append(Path(points, wire=True))
+    return Body(with_junctions(shapes), height + max(left.height - left_foot, right.height - right_foot))

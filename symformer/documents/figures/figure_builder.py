@@ -207,7 +207,8 @@ class FigureBuilder:
                 name = draft.scope.mixture.name.removesuffix(".*")  # the list in the class
             notes: list[Words] = list(self._runs(draft))
             number, kind = self._number(line.count), self._kind(line.count)
-            return Frame(draft.key, self._title(line), name, graph, amount, line.count, number, notes, kind=kind)
+            frame = Frame(draft.key, self._title(line), name, graph, amount, line.count, number, notes, kind=kind)
+            return replace(frame, tap=flow.taps.get(draft.key))
         notes = list(self._notes(draft))
         paths = [entry.path for entry in draft.entries]
         experts = self._experts(draft) if draft.scope is not None else None

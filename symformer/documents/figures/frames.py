@@ -8,11 +8,12 @@ from .box_content import FORMULA, HEAVY, TITLE, BoxContent, amount_text, fit_lin
 from .figure import Frame
 from .graph_layout import GraphLayout
 from .layer_strip import KEY, SLIM, WIDE, bar, column_shapes
-from .primitives import BLACK, GREY, LEADING, SMALL, Path, Rect, Shape, Words, arrow
+from .primitives import BLACK, GREY, LEADING, SMALL, Path, Point, Rect, Shape, Words, arrow
 from .text_width import Ruler
 from .x_coordinates import BRACKET, EDGE, PORT, PlacedGraph, times_of
 
 BESIDE = 7.2  # between the widest layer of the column and what is next to it
+BELOW_HEAD = 2.0  # between the outputs of each layer and the head of the frame
 STACK = 2.4  # between the edges of copies
 
 
@@ -62,9 +63,9 @@ def draw_frame(
     drawn += [shape.moved(start, 0) for shape in head.shapes]
     drawn += [shape.moved(start, head.height) for shape in inner.shapes]
     if frame.graph.gives:
-        drawn.append(Path(((start + inner.out, head.height), (start + inner.out, 0))))
+        drawn.append(Path(((start + inner.out, head.height), (start + inner.out, 0)), wire=True))
     for y in (y for ys in inner.sides.values() for y in ys):
-        drawn.append(Path(((margin, height - foot - y), (margin + EDGE, height - foot - y))))
+        drawn.append(Path(((margin, height - foot - y), (margin + EDGE, height - foot - y)), wire=True))
     sides = {port: [foot + y for y in ys] for port, ys in inner.sides.items()}
     ports, out = [start + x for x in inner.ports], start + inner.out
     if frame.mixed:  # one arrow into the first layer and out of the last
@@ -76,7 +77,12 @@ def draw_frame(
             drawn += arrow([(margin, y), (out - wide / 2, y)])
             sides[port] = [height - y]
     levels = {key: foot + y for key, y in inner.levels.items()}
-    return PlacedGraph(width, height, drawn, ports, out, sides, levels=levels)
+    tap: Point | None = None
+    if frame.tap is not None:
+        x, y = inner.taps.get(frame.tap, (inner.out, inner.height - BELOW_HEAD))
+        tap = (margin + width - brackets, foot + y)
+        drawn.append(Path(((start + x, height - tap[1]), (tap[0], height - tap[1])), wire=True))
+    return PlacedGraph(width, height, drawn, ports, out, sides, levels=levels, tap=tap)
 
 
 def _behind(margin: float, width: float) -> list[Shape]:

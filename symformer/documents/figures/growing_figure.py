@@ -206,7 +206,9 @@ def _bypassed(graph: Graph) -> Graph:
         graph = replace(
             graph,
             nodes=[each for each in graph.nodes if each.key != node.key],
-            arrows=[replace(each, source=source) if each.source == node.key else each for each in arrows],
+            arrows=[
+                replace(each, source=source, tap=into[0].tap) if each.source == node.key else each for each in arrows
+            ],
             gives=[source if key == node.key else key for key in graph.gives],
         )
     return graph
