@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from ...language.notation.display_tree import Tree
+from ...language.notation.display_tree import Minus, Sum, Tree
 from ...language.notation.text import text
 from ...language.notation.typst import typst
-from ...output.blocks import FigureBlock
+from ...output.blocks import FigureBlock, Line, Math
 from .base_language import OPTION, Language, break_name, environment, printable, with_break_points
 from .missing_glyphs import plain_id, replace_in_typst
+from .page_layout import breadth
 from .units import number, points
 
 if TYPE_CHECKING:
     from ..figures.primitives import Drawing
+
+
+KEPT = 30  # characters of mathematics that no line break divides
 
 
 class Typst(Language):
@@ -48,7 +53,28 @@ class Typst(Language):
         return typst(shown)
 
     def inline(self, mathematics: str, shown: Tree) -> str:
-        return f"#m({_string(text(shown))})[${mathematics}$];"
+        """Return mathematics that no line break divides, or, if it is a long sum, only before a sign."""
+        if breadth(shown) <= KEPT or not isinstance(shown, Sum):
+            whole = f"#m({_string(text(shown))})[${mathematics}$];"
+            return f"#box[{whole}];" if breadth(shown) <= KEPT else whole
+        first, *others = shown.terms
+        spelt = [f"#box[#m({_string(text(first))})[${self.math(first)}$];];"]
+        for term in others:
+            sign = "-" if isinstance(term, Minus) else "+"
+            said = _string(f"{sign} {text(term).removeprefix('-')}")
+            operand = self.math(term).removeprefix("-")
+            spelt.append(f'#box[#m({said})[$class("normal", {sign}) med {operand}$];];')
+        return " ".join(spelt)
+
+    def line(self, line: Line) -> str:
+        """Return a line of prose, names and mathematics, with an equals sign on the line of what follows it."""
+        spelt: list[str] = []
+        for piece, after in zip_longest(line, line[1:]):
+            if piece == " = " and isinstance(after, Math) and breadth(after.shown) <= KEPT:
+                spelt.append(f' #box[#"= ";{self.piece(after)}];')
+            elif not (spelt and spelt[-1].startswith(' #box[#"= ";') and isinstance(piece, Math)):
+                spelt.append(self.piece(piece))
+        return "".join(spelt)
 
     def picture(self, block: FigureBlock) -> str:
         """Return a figure that fits the page, with alternative text."""
