@@ -51,6 +51,7 @@ from ..views.formula_facts import CheckFacts, ConditionFacts, SubjectFacts, is_p
 from .amount_table import Rows, amount_table
 from .condition_text import conditions
 from .figures.inset import illustration
+from .formats.page_layout import FEW
 from .key_result import message
 from .named_parts import definitions, with_named_parts
 from .nearest_relative import nearest
@@ -126,8 +127,12 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     letters = _alphabet(found.subject, found.places, found.quantities[0].formula, shown) if shown else []
     if len(chapters) == 1:
         (one,) = chapters
-        blocks += [*one.result, *one.parts.opening, *drawn, *one.parts.model, *letters, *one.holds]
-        blocks += [*one.parts.rest, *one.checked]
+        symbols = [*one.parts.model, *letters, *one.holds]
+        if any(isinstance(block, Table) and len(block.rows) > FEW for block in letters):
+            symbols += drawn  # not between the pieces of a table over two pages
+        else:
+            symbols = [*drawn, *symbols]
+        blocks += [*one.result, *one.parts.opening, *symbols, *one.parts.rest, *one.checked]
     else:
         blocks += [Contents(), *([Heading(1, ["Symbols"], "symbols"), *letters] if letters else []), *drawn]
         for each, chapter in zip(found.quantities, chapters, strict=True):

@@ -50,7 +50,8 @@ def nearest(found: RelativeFacts, labels: Iterable[Label] = ()) -> list[Block]:
         f"{first} and its nearest relative. The last column is the {title} of {first} minus the {title} of {second}, "
         "at equal sizes."
     ]
-    blocks.append(Table(head, rows, "lwww", total=total, caption=caption))
+    names = "w" if any(len(each.part) > WRAPPED for each in structure.differences) else "l"
+    blocks.append(Table(head, rows, f"{names}www", total=total, caption=caption))
     blocks += [notes] if (notes := _notes(found)).line else []
     others: list[Line] = [[f"in {words}"] for name, words in OTHERS.items() if name != found.quantity]
     own = structure.models[0]
@@ -61,6 +62,7 @@ def nearest(found: RelativeFacts, labels: Iterable[Label] = ()) -> list[Block]:
 
 
 WIDEST = 24  # characters of a difference in one line
+WRAPPED = 24  # characters of the longest name of a part that is not broken over lines
 SEVERAL = 3  # the fewest terms of a total that its label replaces
 NAMED = 3  # architectures that are as near as the relative, at most, of which each is named
 

@@ -43,8 +43,10 @@ WRAPPED = 40  # width of a cell that wraps
 BRIEF = 4  # maximum lines of an equation that is kept on one page with its table
 BOXED = 4  # characters that a box around an equation takes from its lines
 LEFT = 4  # minimum rows of a split table on its last page,
+FIRST = 3  # minimum rows of a split table on its first page,
 DEEP = 16  # if they take at most this many lines
 TAIL = 10  # minimum lines on the last page
+TOGETHER = 2  # references that are kept together at the start and at the end of the list
 LINE = 96  # characters of prose per line
 
 
@@ -119,6 +121,11 @@ class Page:
         lines = list(accumulate(reversed(_deep(table)[-LEFT:])))
         return sum(each <= DEEP for each in lines) if self.long(table) else 0
 
+    def begun(self, table: Table) -> int:
+        """Return how many of the first rows of a split table are kept together on its first page."""
+        lines = list(accumulate(_deep(table)[:FIRST]))
+        return sum(each <= DEEP for each in lines) if self.long(table) else 0
+
     def brief(self, equation: Equation) -> bool:
         """Return True if an equation is short enough to be kept on one page with its table."""
         return len(self.rows(equation)) <= BRIEF
@@ -173,13 +180,9 @@ class Page:
         return named + shown + shapes <= self.longest
 
     def tail(self, references: References) -> int:
-        """Return how many of the last references are kept together, so that the last page has enough lines."""
-        lines = 0
-        for found, (_, *said) in enumerate(reversed(references.entries)):
-            if lines >= TAIL:
-                return found
-            lines += -(-sum(map(len, said)) // LINE)
-        return len(references.entries)
+        """Return how many of the last references are kept together, like the first two: two, or all of a few."""
+        count = len(references.entries)
+        return count if count < 2 * TOGETHER else TOGETHER
 
     def ending(self, blocks: Sequence[Block]) -> int:
         """Return how many of the last blocks are kept together for the same purpose; 0 if references suffice."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ...language.notation.display_tree import Minus, Sum, Tree
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from ..figures.primitives import Drawing
 
 
+_VALUE = re.compile(r"=\S+")  # of a size, without spaces around the sign
 KEPT = 30  # characters of mathematics that no line break divides
 
 
@@ -69,10 +69,16 @@ class Typst(Language):
     def line(self, line: Line) -> str:
         """Return a line of prose, names and mathematics, with an equals sign on the line of what follows it."""
         spelt: list[str] = []
-        for piece, after in zip_longest(line, line[1:]):
+        left = list(line)
+        while left:
+            piece = left.pop(0)
+            after = left[0] if left else ""
             if piece == " = " and isinstance(after, Math) and breadth(after.shown) <= KEPT:
-                spelt.append(f' #box[#"= ";{self.piece(after)}];')
-            elif not (spelt and spelt[-1].startswith(' #box[#"= ";') and isinstance(piece, Math)):
+                spelt.append(f' #box[#"= ";{self.piece(left.pop(0))}];')
+            elif isinstance(piece, Math) and isinstance(after, str) and (value := _VALUE.match(after)):
+                spelt.append(f"#box[{self.piece(piece)}{self.prose(value[0])}];")
+                left[0] = after[value.end() :]
+            elif piece:
                 spelt.append(self.piece(piece))
         return "".join(spelt)
 
