@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..figures.primitives import Drawing
 
 
+_LONG_PATH = re.compile(r"(?=.{21,})\w+(\.\w+)+")
 _VALUE = re.compile(r"=\S+")  # of a size, without spaces around the sign
 KEPT = 30  # characters of mathematics that no line break divides
 
@@ -176,7 +177,7 @@ _ZERO_WIDTH_SPACE = "\u200b"
 
 def _with_path_breaks(text: str) -> str:
     spelt = _ZERO_WIDTH_SPACE.join(break_name(text))
-    if "*" in text:  # the path of modules, also in a narrow column of a table
+    if "*" in text or _LONG_PATH.fullmatch(text):  # the path of modules, also in a narrow column of a table
         spelt = re.sub(r"(?<=[._])(?=[A-Za-z_*])", _ZERO_WIDTH_SPACE, spelt)
     return spelt
 
