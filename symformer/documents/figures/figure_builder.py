@@ -27,7 +27,7 @@ from .expert_choice import ExpertChoice, expert_choice, routers
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .flow import Draft, Flow, group_experts, merge_sums
 from .layer_strip import layer_strips
-from .operation_labels import operation, role
+from .operation_labels import READS, operation, role
 
 # The roles of the parts that a slide shows in detail, the most important first.
 MAIN = ("attention", "state-space mixer", "linear attention", "recurrent block", "MLP")
@@ -261,7 +261,7 @@ class FigureBuilder:
         own = {weight.path for entry in entries for weight in entry.weights} | self.alone
         shared = dict.fromkeys(weight.path for entry in entries for weight in entry.shared if weight.path not in own)
         if shared:
-            yield ["reads ", Code(", ".join(shared))]
+            yield [READS, Code(", ".join(shared))]
         rotates = [entry.kind is OperationKind.ROTATE for entry in entries]
         if any(rotates) and not all(rotates) and draft.scope is not None:  # the title of others says so
             yield ["rotary positions"]

@@ -49,6 +49,7 @@ OPERATIONS = {
     OperationKind.PRODUCT: "Product",
     OperationKind.DROPOUT: "Dropout",
 }
+READS = "reads "  # before the name of a weight that another module stores
 # The titles of matrix products, which a layer has several of, so that only their names distinguish them.
 PRODUCTS = (OPERATIONS[OperationKind.LINEAR], OPERATIONS[OperationKind.EXPERTS])
 TABLES = {
