@@ -395,6 +395,30 @@ def test_experts_are_drawn_with_their_router_and_shared_experts() -> None:
     assert len(squares) == 8
     assert sum(each.fill != "#FFFFFF" for each in squares) == 2
     assert not any(box.experts for box in figure("gpt2").graph.boxes())
+    drawn = drawing(figure("deepseek-v3"))
+    row = [each for each in drawn.shapes if isinstance(each, Rect) and each.w == 4.6 and not each.radius]
+    assert [each.fill != "#FFFFFF" for each in row] == [True] + [False] * 11  # 8 of 256 are less than 1 of 12
+    assert any("8 of 256" in plain(each.line) for each in drawn.shapes if isinstance(each, Words))
+
+
+def test_outputs_have_their_shape() -> None:
+    """Whisper's decoder and Llama return logits, and ViT the output of its pooler."""
+    said = {name: [plain(line) for line in figure(name).graph.results] for name in ("whisper-tiny", "llama", "vit")}
+    assert said == {"whisper-tiny": ["logits [B, S, V]"], "llama": ["logits [B, S, V]"], "vit": ["[B, E]"]}
+
+
+def test_stored_tables_and_tokens_have_titles() -> None:
+    titles = {(box.name, box.title) for box in figure("vit").graph.boxes()}
+    assert ("embeddings.position_embeddings", "Learned positions") in titles
+    assert ("embeddings.cls_token", "Class token") in titles
+
+
+def test_the_formula_of_layers_is_below_their_title_if_it_has_no_room_beside_it() -> None:
+    """A decoder layer of Whisper: 8E² for two attentions, 2EH for the network, and 13E + H for vectors."""
+    said = [
+        plain(each.line) for each in fitted_drawing([figure("whisper-large")], A4).shapes if isinstance(each, Words)
+    ]
+    assert "E(8E + 2H + 13)" in said
 
 
 def test_the_experts_of_a_part_are_a_stack() -> None:

@@ -16,7 +16,8 @@ from ...language.errors import OptionError, SizeError, UnknownNameError
 from ...language.notation.display_tree import Label
 from ...language.shape_lines import shape_line
 from ...language.sizes import evaluate, substitute
-from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope
+from ...language.symbols import V
+from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope, Tensor
 from ...output.blocks import Code, Math
 from ...output.blocks import Line as Words
 from ...views.figure_facts import FigureFacts
@@ -57,8 +58,7 @@ class FigureBuilder:
         flow = Flow(self.ledger, drafts, [axes.name for axes in named])
         gives = flow.result(self.ledger.output)
         ports = [shape_text(each.name, each.shape) for each in flow.ports.get(0, ())]
-        outputs = () if self.seen else shape_line(self.facts.shapes).outputs
-        results = [shape_text(each.name, each.dims) for each in outputs]
+        results = self._results() if not self.seen else []
         results = results if len(results) == len(gives) else [[] for _ in gives]
         graph = replace(self._graph(drafts, flow, None, ""), ports=ports, gives=gives, results=results)
         measure, target = self.formula.measure, self.subject.name
@@ -78,6 +78,15 @@ class FigureBuilder:
             notes,
             self.strips,
         )
+
+    def _results(self) -> list[Words]:
+        """Return the names and shapes of the outputs; outputs of width V are logits, and others have no name."""
+        outputs = shape_line(self.facts.shapes).outputs
+        if outputs:
+            return [shape_text(each.name, each.dims) for each in outputs]
+        given = self.ledger.output
+        tensors = [each for each in (given if isinstance(given, tuple) else (given,)) if isinstance(each, Tensor)]
+        return [shape_text("logits" if each.width == V else "", each.shape) for each in tensors]
 
     def part(self, path: str) -> Figure:
         """Return the figure of one part with tensor shapes. Raises UnknownNameError and OptionError."""

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...language.notation.text import text
 from ...output.blocks import Code, Line, Math
-from .box_content import FORMULA, HEAVY, TITLE, BoxContent, amount_text, fit_line, marked, shorten, title_lines
+from .box_content import (
+    FORMULA,
+    HEAVY,
+    TITLE,
+    BoxContent,
+    amount_text,
+    break_formula,
+    fit_line,
+    marked,
+    shorten,
+    title_lines,
+)
 from .figure import Frame
 from .graph_layout import GraphLayout
 from .layer_strip import KEY, SLIM, WIDE, bar, column_shapes
@@ -14,6 +27,7 @@ from .x_coordinates import BRACKET, EDGE, PORT, PlacedGraph, times_of
 
 BESIDE = 7.2  # between the widest layer of the column and what is next to it
 BELOW_HEAD = 2.0  # between the outputs of each layer and the head of the frame
+MOST_LINES = 2  # of the formula of a frame
 STACK = 2.4  # between the edges of copies
 
 
@@ -119,22 +133,49 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxCon
         x = start + (beside_title if ink == GREY else 0.0)
         y += 0.0 if ink == GREY and beside_title else LEADING - (0 if size == TITLE else 1)
         drawn.append(Words(x, y - 2, line, ruler.width(line, size), size, "left", ink))
-    said = amount_text(frame.amount)
-    lines = [said] if frame.bracketed or ruler.width([said], SMALL) <= right else said.split(" · ")
-    fits = out is not None and all(ruler.width([line], SMALL) <= right for line in lines)
-    beside: list[tuple[Line, float]] = [([line], SMALL) for line in lines if line] if fits else []
-    formula: Line = [Math.of(frame.amount.shown)]
-    if (
-        frame.amount.shown != 0
-        and frame.amount.stated
-        and ruler.width(formula, FORMULA) <= right
-        and out is not None
-        and "/" not in text(frame.amount.shown)
-    ):
-        beside.insert(0, (formula, FORMULA))
     high = 3.0
-    for line, size in beside:
-        high += LEADING
-        words = Words(width, high - 2, line, ruler.width(line, size), size, "right")
+    for line, size, beside in _amounts(frame, left, right, out is not None, ruler):
+        wide = ruler.width(line, size)
+        if beside:
+            high += LEADING
+            words = Words(width, high - 2, line, wide, size, "right")
+        else:
+            y += LEADING
+            words = Words(start, y - 2, line, wide, size)
         drawn.append(marked(words, frame.amount, frame.key))
     return BoxContent(drawn, width, max(y, high) + (1 if frame.graph.arrows else EDGE))
+
+
+def _amounts(
+    frame: Frame, left: float, right: float, goes_on: bool, ruler: Ruler
+) -> Iterator[tuple[Line, float, bool]]:
+    """Yield the lines of the formula and the number of one copy, with their sizes, and whether each is on the right.
+
+    Lines that are too wide for the right side are below the title. The formula may take several lines there, and the
+    number and the share may each take one. A frame without an outgoing line has no room for them.
+    """
+    if not goes_on:
+        return
+    amount = frame.amount
+    formula: Line = [Math.of(amount.shown)]
+    if amount.shown != 0 and amount.stated and "/" not in text(amount.shown):
+        if ruler.width(formula, FORMULA) <= right:
+            yield formula, FORMULA, True
+        elif frame.bracketed:
+            broken = break_formula(amount.shown, left, ruler)
+            whole = not str(broken[-1][-1]).endswith("more terms")
+            if whole and len(broken) <= MOST_LINES and all(ruler.width(line, FORMULA) <= left for line in broken):
+                yield from ((line, FORMULA, False) for line in broken)
+    said = amount_text(amount)
+    if not said:
+        return
+    pieces = said.split(" · ")
+    for lines, room, beside in (
+        ([said], right, True),
+        (pieces, right, True),
+        ([said], left, False),
+        (pieces, left, False),
+    ):
+        if all(ruler.width([line], SMALL) <= room for line in lines):
+            yield from (([line], SMALL, beside) for line in lines)
+            return
