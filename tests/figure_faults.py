@@ -47,7 +47,7 @@ def _on_each_other(spans: list[tuple[tuple[float, float], tuple[float, float], L
     """Yield lines of two tensors along the same line."""
     for place, (a, b, line) in enumerate(spans):
         for c, d, other in spans[:place]:
-            if line.points[0] == other.points[0]:
+            if line.origin == other.origin:
                 continue  # the same tensor
             (x0, x1, y0, y1), (u0, u1, v0, v1) = _around(a, b), _around(c, d)
             upright = x0 == x1 and u0 == u1 and abs(x0 - u0) < 0.8 and min(y1, v1) - max(y0, v0) > 0.6

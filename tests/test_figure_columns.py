@@ -112,12 +112,30 @@ def test_emphasis_is_where_the_structure_differs_from_the_first() -> None:
     assert differing(sizes) == []
     assert differing(experts) == ["Mixture of experts"]
     assert differing(windows) == ["Self-attention"]
-    _, biases, _ = row("llama-2-7b", "qwen2-7b", "gpt2")  # 2EAD + 2EGD + AD + 2GD, a part of the same kind
-    assert differing(biases) == []
+    _, biases, _ = row("llama-2-7b", "qwen2-7b", "gpt2")  # 2EAD + 2EGD + AD + 2GD
+    assert differing(biases) == ["Self-attention"]
     assert [plain(note) for box in windows.graph.boxes() for note in box.notes if box.differs] == [
         "rotary positions",
         "window of C_win tokens",
     ]
+
+
+def test_biases_masks_and_activations_are_differences_of_structure() -> None:
+    """Whisper's key projections have no bias (4E² + 3E), its activation is the exact GELU, and its encoder has no mask.
+
+    BERT has the parameters of GPT-2's attention, 4E² + 4E, and also the exact GELU.
+    """
+    _, whisper, _ = row("gpt2", "whisper-tiny", "llama")
+    encoder, decoder = frames(whisper.graph)
+    assert differing(replace(whisper, graph=encoder.graph)) == ["Self-attention", "Feed-forward network"]
+    assert differing(replace(whisper, graph=decoder.graph)) == [
+        "Self-attention",
+        "Layer normalization",
+        "Cross-attention",
+        "Feed-forward network",
+    ]
+    for side in mark_differences(figure("gpt2"), figure("bert-base-uncased")):
+        assert {"Self-attention", "Feed-forward network"} <= {*differing(side)}
 
 
 def test_each_kind_of_layer_is_compared_with_the_most_similar_one() -> None:

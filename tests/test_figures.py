@@ -16,9 +16,10 @@ from symformer.documents.figures.figure_page import COLUMN, drawing
 from symformer.documents.figures.fitted_drawing import fitted_drawing
 from symformer.documents.figures.layer_strip import INKS
 from symformer.documents.figures.overview import CLOSED, closed
-from symformer.documents.figures.primitives import Drawing, Rect, Words
+from symformer.documents.figures.primitives import BLACK, Circle, Drawing, Rect, Words
 from symformer.documents.figures.primitives import Path as Line
 from symformer.documents.figures.towers import towers
+from symformer.documents.figures.wires import GAP, with_junctions
 from symformer.documents.formats.html import FORMAT as HTML
 from symformer.documents.formats.page_layout import A4
 from symformer.language.errors import OptionError
@@ -394,6 +395,30 @@ def test_experts_are_drawn_with_their_router_and_shared_experts() -> None:
     assert len(squares) == 8
     assert sum(each.fill != "#FFFFFF" for each in squares) == 2
     assert not any(box.experts for box in figure("gpt2").graph.boxes())
+    drawn = drawing(figure("deepseek-v3"))
+    row = [each for each in drawn.shapes if isinstance(each, Rect) and each.w == 4.6 and not each.radius]
+    assert [each.fill != "#FFFFFF" for each in row] == [True] + [False] * 11  # 8 of 256 are less than 1 of 12
+    assert any("8 of 256" in plain(each.line) for each in drawn.shapes if isinstance(each, Words))
+
+
+def test_outputs_have_their_shape() -> None:
+    """Whisper's decoder and Llama return logits, and ViT the output of its pooler."""
+    said = {name: [plain(line) for line in figure(name).graph.results] for name in ("whisper-tiny", "llama", "vit")}
+    assert said == {"whisper-tiny": ["logits [B, S, V]"], "llama": ["logits [B, S, V]"], "vit": ["[B, E]"]}
+
+
+def test_stored_tables_and_tokens_have_titles() -> None:
+    titles = {(box.name, box.title) for box in figure("vit").graph.boxes()}
+    assert ("embeddings.position_embeddings", "Learned positions") in titles
+    assert ("embeddings.cls_token", "Class token") in titles
+
+
+def test_the_formula_of_layers_is_below_their_title_if_it_has_no_room_beside_it() -> None:
+    """A decoder layer of Whisper: 8E² for two attentions, 2EH for the network, and 13E + H for vectors."""
+    said = [
+        plain(each.line) for each in fitted_drawing([figure("whisper-large")], A4).shapes if isinstance(each, Words)
+    ]
+    assert "E(8E + 2H + 13)" in said
 
 
 def test_the_experts_of_a_part_are_a_stack() -> None:
@@ -447,3 +472,50 @@ def test_cross_attention_reads_keys_and_values_of_the_encoder() -> None:
 @pytest.mark.parametrize("target", ["gpt2", "clip", "deepseek-v3", "hf:bert"])
 def test_other_figures_have_one_tower(target: str) -> None:
     assert towers(figure(target).graph) is None
+
+
+# -- branches and crossings --------------------------------------------------------------------------------------------
+
+
+def wire(*points: tuple[float, float]) -> Line:
+    return Line(points, wire=True)
+
+
+def test_a_branch_has_a_dot_and_a_crossing_a_gap() -> None:
+    trunk, branch = wire((0, 0), (0, 20)), wire((0, 0), (0, 10), (30, 10), (30, 20))
+    upright = wire((15, 0), (15, 20))
+    found = with_junctions([trunk, branch, upright])
+    dots = [(each.x, each.y) for each in found if isinstance(each, Circle)]
+    assert dots == [(0, 10)]  # the corner of the branch has none
+    lines = [tuple(each.points) for each in found if isinstance(each, Line)]
+    gap = [((0, 0), (0, 10), (15 - GAP, 10)), ((15 + GAP, 10), (30, 10), (30, 20))]
+    assert lines == [trunk.points, *gap, upright.points]  # the horizontal line has the gap
+
+
+def test_a_line_that_continues_in_a_frame_has_no_dot() -> None:
+    found = with_junctions([wire((5, 30), (5, 20)), wire((5, 20), (5, 8), (9, 8))])
+    assert not any(isinstance(each, Circle) for each in found)
+
+
+@pytest.mark.parametrize(
+    ("target", "part"), [("nemotron-h-8b", "ssm_layers.mixer"), ("deepseek-v3", "layers.self_attn")]
+)
+def test_no_lines_of_different_tensors_cross_without_a_gap(target: str, part: str) -> None:
+    drawn = drawing(builder(target).part(part))
+    lines = [each for each in drawn.shapes if isinstance(each, Line) and each.wire]
+    assert any(each.start not in (None, each.points[0]) for each in lines)  # a piece after a gap
+    assert any(isinstance(each, Circle) and each.fill == BLACK for each in drawn.shapes)
+    again = [each for each in with_junctions(lines) if isinstance(each, Line)]
+    assert [tuple(each.points) for each in again] == [tuple(each.points) for each in lines]  # no crossing is left
+
+
+def test_listed_layers_read_each_layer_and_not_the_last_output() -> None:
+    """DeepStack reads layers in the middle of the image encoder (Bai et al. 2025, section 2.1)."""
+    encoder = figure("qwen3-vl-8b")
+    tap = next(each for each in encoder.graph.arrows if each.target == "deepstack")
+    assert (tap.source, tap.tap) == ("visual", True)
+    taps = {each.key: each.tap for each in frames(encoder.graph) if each.tap is not None}
+    assert taps == {"visual": "visual.blocks", "visual.blocks": ""}
+    merged = next(each for each in encoder.graph.arrows if each.source == "deepstack")
+    assert merged.shape is not None
+    assert len(merged.shape) == 3  # the merger itself groups the patches of a square

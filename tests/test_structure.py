@@ -460,9 +460,9 @@ def test_a_long_difference_from_the_relative_is_written_with_totals_of_parts() -
     """Nemotron-H has attention or an MLP in the layers in which Mamba-2 has its mixer: no sum of 18 terms."""
     (table,) = relative_tables(document(sf.model("nemotron-h"), ["params"], "0").blocks)
     assert [plain(row[3]) for row in table.rows] == [
-        "2·L_attn·E·A·D + 2·L_attn·E·G·D -(L_attn + L_mlp)N[ssm_layers.mixer]",
+        "2·L_attn·E·A·D + 2·L_attn·E·G·D - (L_attn + L_mlp)N[ssm_layers.mixer]",
         "2·L_mlp·E·H",
-        "2·L_attn·E·A·D + 2·L_attn·E·G·D + 2·L_mlp·E·H -(L_attn + L_mlp)N[ssm_layers.mixer]",
+        "2·L_attn·E·A·D + 2·L_attn·E·G·D + 2·L_mlp·E·H - (L_attn + L_mlp)N[ssm_layers.mixer]",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -108,6 +109,7 @@ PARTS: Mapping[str, str] = {
 OTHER = "other"
 CAUSAL, BIDIRECTIONAL = "causal attention", "attention in both directions"  # the phrases of masks
 _NUMBERS = {1: "one sublayer", 2: "two sublayers", 3: "three sublayers"}
+_SIZE = re.compile(r"\{[^}]*\}")  # in a phrase
 _LONG = 50  # characters of a phrase after which a comma precedes the layers that it holds for
 # Aspects that every model with the part has in one form: a difference replaces one form by another.
 CHOICES = (
@@ -159,6 +161,27 @@ def profiles(component: Component) -> dict[str, StackProfile]:
         counted: dict[str, Any] = dict.fromkeys(component.uncounted, True)
         component = replace(component, **counted)
     return {name: _profile(component, name, stack) for name, stack in stacks_of(component.ledger.apart.root).items()}
+
+
+def part_structure(scope: Scope) -> tuple[str, ...]:
+    """Return the phrases that describe one part of a model, such as the mask and the biases of attention.
+
+    Sizes are left out.
+
+    Examples
+    --------
+    >>> import symformer as sf
+    >>> block = sf.model("gpt2").component.ledger.root.items[4]
+    >>> part_structure(block.items[4])
+    ('an MLP without a gate', 'GELU (tanh approximation)', 'biases in the MLP')
+
+    """
+    found = StackProfile()
+    layer = _layer(found, scope)
+    if isinstance(scope.part, LMHead):
+        _after(found, scope)
+    phrases = [*(each for aspect in layer.aspects.values() for each in aspect), *found.aspects.get("head", ())]
+    return tuple(_SIZE.sub("{}", phrase) for phrase in phrases)
 
 
 def stacks_of(root: Scope) -> dict[str, LayerStack]:

@@ -53,6 +53,7 @@ from ..views.formula_facts import CheckFacts, ConditionFacts, SubjectFacts, is_p
 from .amount_table import Rows, amount_table
 from .condition_text import conditions
 from .figures.inset import illustration
+from .formats.page_layout import FEW
 from .key_result import message
 from .named_parts import definitions, with_named_parts
 from .nearest_relative import nearest
@@ -133,8 +134,12 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
             listed_in = FloatSentence(_symbols_id(found.quantities[0].formula), "lists the symbols.", what="Table")
             opening = next((place for place, block in enumerate(result) if isinstance(block, Heading)), len(result))
             result = [*with_sentence(result[:opening], listed_in), *result[opening:]]
-        blocks += [*result, *one.parts.opening, *drawn, *one.parts.model, *letters, *one.holds]
-        blocks += [*one.parts.rest, *one.checked]
+        symbols = [*one.parts.model, *letters, *one.holds]
+        if any(isinstance(block, Table) and len(block.rows) > FEW for block in letters):
+            symbols += drawn  # not between the pieces of a table over two pages
+        else:
+            symbols = [*drawn, *symbols]
+        blocks += [*result, *one.parts.opening, *symbols, *one.parts.rest, *one.checked]
     else:
         blocks += [Contents(), *([Heading(1, ["Symbols"], SYMBOLS), *letters] if letters else []), *drawn]
         for each, chapter in zip(found.quantities, chapters, strict=True):

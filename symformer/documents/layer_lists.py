@@ -45,12 +45,13 @@ def in_class(paths: Iterable[str], formula: Formula) -> list[Line]:
         if (kind := _kind(path, formula)) is not None:
             found[kind.path] = kind
     return [
-        [Code(path), *([" in ", *listed(*map(_words, found.values()))] if found else [])]
+        [Code(path), *([" in ", *listed(*map(kind_words, found.values()))] if found else [])]
         for path, found in kinds.items()
     ]
 
 
-def _words(kind: AccountLine) -> Line:
+def kind_words(kind: AccountLine) -> Line:
+    """Return the layers of one kind in words, such as ``the layers with local attention``."""
     meaning = letter(kind.count).meaning if isinstance(kind.count, Symbol) else ""
     if meaning.startswith("layers "):
         return [f"the {meaning}"]

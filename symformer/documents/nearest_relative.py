@@ -10,7 +10,7 @@ from sympy import Add, Expr, Integer, expand, fraction
 from ..algebra.structure_words import line
 from ..formulas.factorization import factored
 from ..language.errors import DerivationError
-from ..language.notation.display_tree import Label, Minus, Product, Sum, Tree, ordered_terms, tree, value
+from ..language.notation.display_tree import Label, Minus, Product, Sum, Tree, ordered_terms, terms_tree, tree, value
 from ..language.notation.text import text
 from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Table, capital, listed, maybe
 from ..views.relative_facts import RelativeFacts
@@ -50,7 +50,8 @@ def nearest(found: RelativeFacts, labels: Iterable[Label] = ()) -> list[Block]:
         f"{first} and its nearest relative. The last column is the {title} of {first} minus the {title} of {second}, "
         "at equal sizes."
     ]
-    blocks.append(Table(head, rows, "wwww", total=total, caption=caption))
+    names = "w" if any(len(each.part) > WRAPPED for each in structure.differences) else "l"
+    blocks.append(Table(head, rows, f"{names}www", total=total, caption=caption))
     blocks += [notes] if (notes := _notes(found)).line else []
     others: list[Line] = [[f"in {words}"] for name, words in OTHERS.items() if name != found.quantity]
     own = structure.models[0]
@@ -61,6 +62,7 @@ def nearest(found: RelativeFacts, labels: Iterable[Label] = ()) -> list[Block]:
 
 
 WIDEST = 24  # characters of a difference in one line
+WRAPPED = 24  # characters of the longest name of a part that is not broken over lines
 SEVERAL = 3  # the fewest terms of a total that its label replaces
 NAMED = 3  # architectures that are as near as the relative, at most, of which each is named
 
@@ -125,10 +127,7 @@ def _amount(amount: Expr, totals: Sequence[Label]) -> Line:
     terms = [*more, *map(tree, ordered_terms(rest) if rest != 0 else ()), *fewer]
     if expand(value(Sum(tuple(terms))) - amount) != 0:
         raise DerivationError(f"{text(Sum(tuple(terms)))} is not equal to {text(amount)}")
-    said: list[Piece] = []
-    for place, term in enumerate(terms):
-        said += [" " * (place > 0), *maybe(place and not isinstance(term, Minus), "+ "), Math(term)]
-    return [piece for piece in said if piece != ""]
+    return [Math(terms_tree(terms))]
 
 
 def _product(times: Expr, label: Label) -> Tree:

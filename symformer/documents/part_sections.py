@@ -362,9 +362,15 @@ def _silent(formula: Formula) -> list[Block]:
     for index, name in enumerate(names):
         line += [", " if index else "", named(name, formula)]
     line.append(".")
+    for said in tied_modules(formula):
+        line += [" ", *said]
+    return [Paragraph(line)]
+
+
+def tied_modules(formula: Formula) -> Iterator[Line]:
+    """Yield a sentence on each module that contributes nothing, because it uses the weight of another module."""
     for _, account in formula.root.leaves():
         entry = account.entry
         if account.each == 0 and entry and entry.shared and entry.module:
-            line += [" ", Code(entry.path), " uses ", Code(entry.shared[0].path)]
-            line += [", which is counted where it is stored." if formula.measure.name == "params" else "."]
-    return [Paragraph(line)]
+            end = ", which is counted where it is stored." if formula.measure.name == "params" else "."
+            yield [Code(entry.path), " uses ", Code(entry.shared[0].path), end]

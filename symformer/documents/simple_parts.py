@@ -72,7 +72,7 @@ def simple_table(parts: Sequence[SimplePart], columns: tuple[str, str], formula:
     head += [*shapes, [capital(unit_of(formula))], ["Equation"]]
     rows: list[Sequence[Line]] = []
     for part in parts:
-        between: list[Line] = [_output(part.computation)] if computed else [part.operations] if listed else []
+        between: list[Line] = [output_of(part.computation)] if computed else [part.operations] if listed else []
         terms = [_terms(part.section)] if shapes else []
         number: Line = [EquationNumber(part.id)]
         rows.append([[*_name(part), *part.where], *between, *terms, _total(part.section), number])
@@ -90,7 +90,8 @@ def _name(part: SimplePart) -> list[Piece]:
     return [Strong(first) if isinstance(first, str) else first, *others, ". "]
 
 
-def _output(computation: Computation | None) -> Line:
+def output_of(computation: Computation | None) -> Line:
+    """Return the output of a simple part in one line."""
     if computation is None:
         return []
     (line,) = computation.lines

@@ -18,6 +18,7 @@ from ..formulas.formula import Formula
 from ..language.notation.text import percent
 from ..output.blocks import (
     Block,
+    Cited,
     Code,
     Computation,
     Equation,
@@ -43,8 +44,9 @@ from .figures.text_width import Ruler
 from .formats.slide_layout import FULL
 from .layer_lists import class_path, in_class
 from .legend import BASIS, HEADS
-from .part_sections import id_of, parts
+from .part_sections import id_of, parts, tied_modules
 from .part_tables import parts_table
+from .simple_parts import output_of
 
 TRIVIAL = ("embeddings", "norms", "head")  # roles of parts that share a slide
 FEW = 2  # terms of a part without a role that shares it
@@ -144,7 +146,7 @@ class QuantitySteps:
         self.sections = [each for each in sections[:-1] if each.chain is not None]
         chapter = parts(found.parts, found.formula, first)
         self.chunks = _chunks(chapter.blocks)
-        self.simple = {id(part.section) for part in chapter.simple}
+        self.simple = {id(part.section): part for part in chapter.simple}
         self.layers = {id(section) for section in chapter.layers}
         self.owner = {id(line): section for section in sections for line in section.lines}
         self.above: dict[int, Section] = {}
@@ -322,7 +324,10 @@ class QuantitySteps:
 
     def _simple_parts(self) -> Step:
         """Return the step of the parts that share one table."""
-        head: list[Line] = [["Part"], [capital(self.columns[1])], ["Each"]]
+        computed = {key: part.computation for key, part in self.simple.items() if part.computation and self.first}
+        shaped = not computed or self.formula.measure.unit != "elements"  # else the output has the shapes
+        head: list[Line] = [["Part"], *([["Output"]] if computed else [])]
+        head += [*([[capital(self.columns[1])]] if shaped else []), ["Each"]]
         rows: list[Sequence[Line]] = []
         for section in self.simple_sections:
             if section.chain is None:
@@ -336,10 +341,13 @@ class QuantitySteps:
             each: list[Piece] = [piece for label in labels[:1] for piece in (Math(label), " = ")]
             part = section.line.part
             title: Line = [part.title, ": "] if isinstance(part, Component) else []
+            simple = self.simple.get(id(section))
+            cited = [piece for piece in simple.where if isinstance(piece, Cited)] if simple and self.first else []
             rows.append(
                 [
-                    [*title, *where],
-                    [*shapes, *maybe(len(terms) > SHAPES, ", …")],
+                    [*title, *where, *maybe(cited, " ", *cited)],
+                    *([output_of(computed.get(id(section)))] if computed else []),
+                    *([[*shapes, *maybe(len(terms) > SHAPES, ", …")]] if shaped else []),
                     [*each, Math(section.chain.steps[-1])],
                 ]
             )
@@ -350,7 +358,9 @@ class QuantitySteps:
             for label in section.chain.labels[1:]
         ]
         names = [Paragraph(["Parts with equal totals: ", *listed(*same), "."], defines=True)] if same else []
-        return replace(self._step(["The simple parts"], [Table(head, rows, "wll")]), notes=names)
+        table = Table(head, rows, "w" + "l" * (len(head) - 1), computations=[*computed.values()])
+        tied = [Paragraph(line) for line in tied_modules(self.formula)]
+        return replace(self._step(["The simple parts"], [table, *tied]), notes=names)
 
     # -- equations ---------------------------------------------------------------------------------------------------
 

@@ -138,7 +138,9 @@ def _quantity_slides(
     formula, subject = found.formula, facts.subject
     form = structured(formula.display_expr)
     label = Label(formula.measure.letter, "", formula.display_expr)
-    result: list[Block] = [Equation(Chain((label,), form.steps[:1]), key=True, id=formula.id)]
+    whole_result = Equation(Chain((label,), form.steps), key=True, id=formula.id)
+    shortened = replace(whole_result, chain=Chain((label,), form.steps[:1]))
+    result: list[Block] = [whole_result if FULL.has_room(whole_result) else shortened]
     if form.parts:
         said: list[Line] = [
             [Math(part.label), " = ", Math.of(part.definition), f" is {part.meaning}"] for part in form.parts

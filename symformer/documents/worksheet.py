@@ -91,10 +91,7 @@ def worksheet(found: DerivationFacts, exercises: ExerciseFacts, version: str) ->
     asked = [Paragraph([INTRODUCTION]), *_nonempty(sheet.blocks)]
     answers: list[Block] = [Heading(1, ["Answers"], "answers", opens_page=True), *sheet.answers]
     symbols_of([*asked, *answers])
-    blocks, keys = with_references([*asked, *answers])
-    if keys:  # students need the references, and teachers can remove the pages with the answers
-        *blocks, heading, references = blocks
-        blocks[len(asked) : len(asked)] = [heading, references]
+    blocks, _ = with_references([*asked, *answers])
     return replace(
         paper,
         title=f"{paper.title}, a worksheet",

@@ -10,7 +10,8 @@ from ...language.shape_lines import Shape
 from ...output.blocks import Line, Math, Piece
 from .figure import Arrow, Graph, Plus
 
-INPUTS = {"angles": "cos, sin"}  # inputs with another name in figures: the tables of rotary positions
+# Inputs with another name in figures: tables of rotary positions, a decoder's tokens, and the output of its encoder.
+INPUTS = {"angles": "cos, sin", "target": "t", "memory": "m"}
 
 
 def shape_text(name: str, shape: Shape) -> Line:

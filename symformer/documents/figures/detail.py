@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ...formulas.account import Line as AccountLine
+from ...ledger.facts import OperationKind
 from ...output.blocks import Code, FigureBlock, Line
 from ...views.figure_facts import FigureFacts
 from ...views.formula_facts import is_per_rank
-from ..layer_lists import class_path
+from ..layer_lists import class_path, in_class, kind_words
 from .expert_choice import expert_choice
 
 if TYPE_CHECKING:
@@ -39,10 +41,17 @@ def detail(facts: FigureFacts, part: str, name: Line = ()) -> FigureBlock | None
     """
     if facts.is_traced or is_per_rank(facts.formula) or part not in _first_parts(facts):
         return None
-    whole = _whole_part(facts, part)
+    kinds = _kinds(facts, part)
+    whole = max((each for _, each in kinds), key=lambda each: len(_computation(each)) + len(_windows(each)))
     if len(whole.lines) > MOST:
         return None
-    caption: Line = ["The computation of ", *(name or [Code(part)]), ", from bottom to top, with shapes of tensors."]
+    others = [each for each in kinds if _computation(each[1]) != _computation(whole)]
+    shown: Line = name or [Code(part)]
+    if others:
+        same = [each.path for _, each in kinds if _computation(each) == _computation(whole)]
+        shown = in_class(same, facts.formula)[0]
+    shapes = ", from bottom to top, with shapes of tensors."
+    caption: Line = ["The computation of ", *shown, shapes, *_lacking(whole, others)]
     return FigureBlock(partial(_drawn, facts, whole), caption, f"{facts.formula.id}.{part}.inside")
 
 
@@ -59,14 +68,46 @@ def _first_parts(facts: FigureFacts) -> list[str]:
     return [*found.values()]
 
 
-def _whole_part(facts: FigureFacts, part: str) -> AccountLine:
-    """Return a part; if it is what several kinds of layers have in common, the same part in the first of these."""
+def _kinds(facts: FigureFacts, part: str) -> list[tuple[AccountLine | None, AccountLine]]:
+    """Return a part in each kind of layers that contains it, with the layers; the part alone if there are no kinds."""
     every = list(facts.formula.root.parts())
     own = next(line for line in every if line.key == part)
     apart = {line.path: line for line in facts.root.parts()}
     kinds = [line for line in every if line.listed and own.path.startswith(f"{line.listed}.")]
-    found = [apart.get(f"{kind.path}{own.path.removeprefix(kind.listed)}") for kind in kinds]
-    return next((line for line in found if line is not None), own)
+    found = [(kind, apart.get(f"{kind.path}{own.path.removeprefix(kind.listed)}")) for kind in kinds]
+    return [(kind, line) for kind, line in found if line is not None] or [(None, own)]
+
+
+def _computation(part: AccountLine) -> list[object]:
+    """Return what the figure of a part shows of each operation."""
+    entries = [line.entry for line in part.walk() if line.entry is not None]
+    return [(entry.kind, entry.function, entry.window, entry.chunked) for entry in entries]
+
+
+def _windows(part: AccountLine) -> list[AccountLine]:
+    return [line for line in part.walk() if line.entry is not None and line.entry.window is not None]
+
+
+def _rotated(part: AccountLine) -> bool:
+    return any(line.entry is not None and line.entry.kind is OperationKind.ROTATE for line in part.walk())
+
+
+def _lacking(whole: AccountLine, others: Sequence[tuple[AccountLine | None, AccountLine]]) -> Line:
+    """Return a sentence on the window and the positions that a part does not have in other kinds of layers."""
+    without = {
+        tuple(
+            what for what, has in (("window", _windows), ("rotary positions", _rotated)) if has(whole) and not has(each)
+        )
+        for _, each in others
+    }
+    lacks = without.pop() if len(without) == 1 else ()
+    if "window" not in lacks:  # the name of layers without rotary positions says so
+        return []
+    kind = others[0][0]
+    layers = kind_words(kind) if len(others) == 1 and kind is not None else []
+    named = isinstance(layers[0], str) if layers else False
+    who: Line = [str(layers[0]).capitalize(), *layers[1:]] if named else ["The other layers"]
+    return [" ", *who, f" have no {' and no '.join(lacks)}."]
 
 
 def _has_detail(line: AccountLine) -> bool:

@@ -20,7 +20,7 @@ SHARED = symbol("X_shared")
 
 @dataclass(frozen=True)
 class ExpertChoice:
-    """The number of experts that a router chooses, of how many, and whether further experts take every token."""
+    """The number of experts that a router chooses, of how many, and the number of experts of every token."""
 
     chosen: Expr
     total: Expr
@@ -61,11 +61,14 @@ def routers(entries: Sequence[Entry]) -> set[str]:
 
 
 def choice_shapes(choice: ExpertChoice, room: float, ink: str, ruler: Ruler) -> tuple[list[Shape], float]:
-    """Return the rows of experts and their words, with their height; the row of one model has its own numbers."""
+    """Return the rows of experts and their words, with their height; the row of one model has its own numbers.
+
+    If not all experts fit the row, the share of those that are filled is the share of all experts that are chosen.
+    """
     chosen, total = choice.numbers or (2, MOST + 1)
     dots = ruler.width(["…"], SMALL)
     count = min(total, MOST, max(2, int((room - dots - 1) / STEP)))
-    filled = min(chosen, count - (chosen < total))
+    filled = chosen if count == total or choice.numbers is None else max(1, round(count * chosen / total))
     marked = {place * count // filled for place in range(filled)} if filled else set()
     shapes: list[Shape] = [
         Rect(STEP * place, 2, SIDE, SIDE, fill=ink if place in marked else "#FFFFFF", stroke=0.4)
@@ -84,7 +87,7 @@ def choice_shapes(choice: ExpertChoice, room: float, ink: str, ruler: Ruler) -> 
     lines: list[tuple[Line, bool]] = [(said, False)]
     if choice.shared is not None:
         brief: Line = ["and ", Math.of(choice.shared), " shared"]
-        whole: Line = [*brief, ", which take every token"]
+        whole: Line = [*brief, ", which every token passes through"]
         fits = STEP + 3 + ruler.width(whole, SMALL) <= room
         lines.append((whole if fits else brief, True))
     for line, apart in lines:

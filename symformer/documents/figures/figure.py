@@ -43,6 +43,7 @@ class Box:
     paths: Sequence[str] = ()  # the paths of its operations
     differs: bool | None = None  # whether it differs from the matching box of another model; None without another model
     experts: ExpertChoice | None = None  # the choice of experts in it
+    structure: Sequence[str] = ()  # what it computes, without sizes: its mask, its activation, its biases
     lift: float = 0.0  # additional space below its row
 
 
@@ -67,6 +68,7 @@ class Arrow:
     view: int = 0  # the index among pieces of one tensor that an operation reads, such as queries and keys
     role: str = ""  # what attention reads it as: "q", "k" or "v", or several, as "k, v"
     label: Line = ()  # the text next to its head: its role and its shape, where the shape changes
+    tap: bool = False  # whether it starts at the outputs of the repeated layers in its source, and not at its output
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ class Frame:
     strip: LayerStrip | None = None  # the order of these layers, if it is known
     stacked: bool = False  # whether it is one of several parallel copies, such as experts
     lift: float = 0.0  # additional space below its row
+    tap: str | None = None  # the node in it whose layers' outputs an arrow reads; "" for its own layers, None for none
     bracketed: bool = True  # whether the number of repetitions is next to a bracket, and not in its head
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...output.blocks import Line
+from .box_content import TALL, fractional
 from .figure import Graph
 from .frames import draw_frame
 from .graph_layout import GraphLayout
 from .primitives import SMALL, Path, Shape, Words
 from .text_width import Ruler
 from .towers import Towers, towers
+from .wires import with_junctions
 from .x_coordinates import LANE
 
 NAMED = 10.0  # height of the names of inputs or outputs
@@ -33,7 +35,8 @@ def figure_body(graph: Graph, room: float, ruler: Ruler) -> Body:
     found = towers(graph) if room >= SIDE_BY_SIDE else None
     if found is not None:
         return _side_by_side(found, room, ruler)
-    return _named(GraphLayout(graph, room, ruler, draw_frame, whole=True), ruler)[0]
+    body, _ = _named(GraphLayout(graph, room, ruler, draw_frame, whole=True), ruler)
+    return replace(body, shapes=with_junctions(body.shapes))
 
 
 def _named(laid: GraphLayout, ruler: Ruler) -> tuple[Body, float]:
@@ -53,15 +56,17 @@ def _named(laid: GraphLayout, ruler: Ruler) -> tuple[Body, float]:
 def _ends(ends: Sequence[tuple[float, Line]], y: float, room: float, ruler: Ruler) -> tuple[list[Shape], float]:
     """Return the names of inputs or outputs at the ends of their arrows, and their height."""
     said = sorted(((x, line) for x, line in ends if any(line)), key=lambda end: end[0])
+    tall = any(fractional(line) for _, line in said)
     shapes: list[Shape] = []
     start = 0.0
+    y += TALL / 2 * tall
     for place, (x, line) in enumerate(said):
         wide = ruler.width(line, SMALL)
         after = sum(ruler.width(each, SMALL) + APART for _, each in said[place + 1 :])
         middle = min(max(x, start + wide / 2), room - after - wide / 2)
         shapes.append(Words(middle, y, line, wide, SMALL, "center"))
         start = middle + wide / 2 + APART
-    return shapes, NAMED if said else 2.0
+    return shapes, NAMED + TALL * tall if said else 2.0
 
 
 def _side_by_side(found: Towers, room: float, ruler: Ruler) -> Body:
@@ -80,5 +85,6 @@ def _side_by_side(found: Towers, room: float, ruler: Ruler) -> Body:
         x, y = width + LANE * (place + 1), height - first.rights[key]
         port = len(found.decoder.ports) - len(found.handed) + found.handed.index(key)
         for end in second.sides[port]:
-            shapes.append(Path(((width, y), (x, y), (x, height - end), (width + between, height - end))))
-    return Body(shapes, height + max(left.height - left_foot, right.height - right_foot))
+            points = (width, y), (x, y), (x, height - end), (width + between, height - end)
+            shapes.append(Path(points, wire=True))
+    return Body(with_junctions(shapes), height + max(left.height - left_foot, right.height - right_foot))

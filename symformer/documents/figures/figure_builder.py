@@ -9,13 +9,15 @@ from itertools import groupby
 
 from sympy import Expr, Integer, Rational, expand
 
+from ...algebra.structure_profile import part_structure
 from ...catalogue.module_scopes import Module
 from ...formulas.account import Line
 from ...language.errors import OptionError, SizeError, UnknownNameError
 from ...language.notation.display_tree import Label
 from ...language.shape_lines import shape_line
 from ...language.sizes import evaluate, substitute
-from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope
+from ...language.symbols import V
+from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope, Tensor
 from ...output.blocks import Code, Math
 from ...output.blocks import Line as Words
 from ...views.figure_facts import FigureFacts
@@ -26,7 +28,7 @@ from .expert_choice import ExpertChoice, expert_choice, routers
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .flow import Draft, Flow, group_experts, merge_sums
 from .layer_strip import layer_strips
-from .operation_labels import operation, role
+from .operation_labels import READS, operation, role
 
 # The roles of the parts that a slide shows in detail, the most important first.
 MAIN = ("attention", "state-space mixer", "linear attention", "recurrent block", "MLP")
@@ -56,8 +58,7 @@ class FigureBuilder:
         flow = Flow(self.ledger, drafts, [axes.name for axes in named])
         gives = flow.result(self.ledger.output)
         ports = [shape_text(each.name, each.shape) for each in flow.ports.get(0, ())]
-        outputs = () if self.seen else shape_line(self.facts.shapes).outputs
-        results = [shape_text(each.name, each.dims) for each in outputs]
+        results = self._results() if not self.seen else []
         results = results if len(results) == len(gives) else [[] for _ in gives]
         graph = replace(self._graph(drafts, flow, None, ""), ports=ports, gives=gives, results=results)
         measure, target = self.formula.measure, self.subject.name
@@ -77,6 +78,15 @@ class FigureBuilder:
             notes,
             self.strips,
         )
+
+    def _results(self) -> list[Words]:
+        """Return the names and shapes of the outputs; outputs of width V are logits, and others have no name."""
+        outputs = shape_line(self.facts.shapes).outputs
+        if outputs:
+            return [shape_text(each.name, each.dims) for each in outputs]
+        given = self.ledger.output
+        tensors = [each for each in (given if isinstance(given, tuple) else (given,)) if isinstance(each, Tensor)]
+        return [shape_text("logits" if each.width == V else "", each.shape) for each in tensors]
 
     def part(self, path: str) -> Figure:
         """Return the figure of one part with tensor shapes. Raises UnknownNameError and OptionError."""
@@ -206,12 +216,13 @@ class FigureBuilder:
                 name = draft.scope.mixture.name.removesuffix(".*")  # the list in the class
             notes: list[Words] = list(self._runs(draft))
             number, kind = self._number(line.count), self._kind(line.count)
-            return Frame(draft.key, self._title(line), name, graph, amount, line.count, number, notes, kind=kind)
+            frame = Frame(draft.key, self._title(line), name, graph, amount, line.count, number, notes, kind=kind)
+            return replace(frame, tap=flow.taps.get(draft.key))
         notes = list(self._notes(draft))
         paths = [entry.path for entry in draft.entries]
         experts = self._experts(draft) if draft.scope is not None else None
         box = Box(draft.key, self._title(line), name, role(line), amount, draft.count, line.count, notes, paths)
-        return replace(box, experts=experts)
+        return replace(box, experts=experts, structure=() if draft.scope is None else part_structure(draft.scope))
 
     def _experts(self, draft: Draft) -> ExpertChoice | None:
         found = expert_choice(draft.entries)
@@ -259,14 +270,19 @@ class FigureBuilder:
         own = {weight.path for entry in entries for weight in entry.weights} | self.alone
         shared = dict.fromkeys(weight.path for entry in entries for weight in entry.shared if weight.path not in own)
         if shared:
-            yield ["reads ", Code(", ".join(shared))]
+            yield [READS, Code(", ".join(shared))]
         rotates = [entry.kind is OperationKind.ROTATE for entry in entries]
         if any(rotates) and not all(rotates) and draft.scope is not None:  # the title of others says so
             yield ["rotary positions"]
         if any(entry.kind is OperationKind.POSITIONS and entry.function == "slopes" for entry in entries):
             yield ["linear biases (ALiBi)"]
-        for window in dict.fromkeys(entry.window for entry in entries if entry.window not in (None, 0)):
-            yield ["window of ", Math.of(window.xreplace(self.formula.display_relations)), " tokens"]
+        spans = [entry for entry in entries if entry.window != 0]
+        for window, chunked, mask in dict.fromkeys((each.window, each.chunked, each.mask) for each in spans):
+            if window is None:
+                continue
+            what = "chunks of " if chunked else "window of "
+            side = " on each side" if mask == "none" else ""
+            yield [what, Math.of(window.xreplace(self.formula.display_relations)), f" tokens{side}"]
 
 
 def _both(scope: Scope, line: Line) -> Iterator[tuple[Scope | None, Line]]:

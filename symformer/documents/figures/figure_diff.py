@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
 
 from ...language.notation.text import text
 from ...output.blocks import Line, Math
@@ -12,7 +11,7 @@ from .column_alignment import node_kind
 from .figure import Box, Figure, Frame, Graph, Node, Plus
 
 GREY = "Grey: the same in both models."
-MARKED = f"≠: missing from the other model, or with a different formula there. {GREY}"
+MARKED = f"≠: missing from the other model, or with a different formula or computation there. {GREY}"
 
 
 def mark_differences(left: Figure, right: Figure) -> tuple[Figure, Figure]:
@@ -40,13 +39,31 @@ def _graphs(left: Graph, right: Graph) -> tuple[Graph, Graph]:
 
 
 def matching(left: Graph, right: Graph) -> dict[int, int]:
-    """Return the places of matching nodes."""
-    names, others = ([node_kind(node) for node in graph.nodes] for graph in (left, right))
-    return {
-        block.a + n: block.b + n
-        for block in SequenceMatcher(None, names, others, autojunk=False).get_matching_blocks()
-        for n in range(block.size)
-    }
+    """Return the places of matching nodes: as many as possible in the same order, with equal titles if possible."""
+    ours, theirs = list(left.nodes), list(right.nodes)
+    best = [[0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]  # the score of the first nodes of each
+    for place, one in enumerate(ours):
+        for other, two in enumerate(theirs):
+            paired = best[place][other] + _likeness(one, two)
+            best[place + 1][other + 1] = max(best[place][other + 1], best[place + 1][other], paired)
+    found: dict[int, int] = {}
+    place, other = len(ours), len(theirs)
+    while place and other:
+        likeness = _likeness(ours[place - 1], theirs[other - 1])
+        if likeness and best[place][other] == best[place - 1][other - 1] + likeness:
+            place, other = place - 1, other - 1
+            found[place] = other
+        elif best[place][other] == best[place - 1][other]:
+            place -= 1
+        else:
+            other -= 1
+    return dict(sorted(found.items()))
+
+
+def _likeness(one: Node, other: Node) -> int:
+    if node_kind(one) != node_kind(other):
+        return 0
+    return 1 if isinstance(one, Plus) or isinstance(other, Plus) or one.title != other.title else 2
 
 
 def _pair(one: Node, other: Node) -> tuple[Node, Node]:
@@ -55,11 +72,16 @@ def _pair(one: Node, other: Node) -> tuple[Node, Node]:
         differ = one.times != other.times or (one.title, words_of(one.notes)) != (other.title, words_of(other.notes))
         return replace(one, graph=first, differs=differ), replace(other, graph=second, differs=differ)
     if isinstance(one, Box) and isinstance(other, Box):
-        facts = [(each.title, each.amount.shown, each.times, words_of(each.notes)) for each in (one, other)]
-        if facts[0] == facts[1]:
+        facts = [(each.amount.shown, each.times) for each in (one, other)]
+        if facts[0] == facts[1] and structure_of(one) == structure_of(other):
             return replace(one, differs=False), replace(other, differs=False)
         return mark_missing(one), mark_missing(other)
     return one, other
+
+
+def structure_of(box: Box) -> object:
+    """Return what a box computes, without sizes."""
+    return box.title, words_of(box.notes), box.experts is not None, box.structure
 
 
 def words_of(notes: Sequence[Line]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sympy import Add
 
@@ -47,9 +48,10 @@ def fitted_drawing(figures: Sequence[Figure], page: Page, ruler: Ruler | None = 
             if smallest_text(drawn, page) >= LEGIBLE:
                 return drawn
         fewer = with_fewer_boxes(figures)
-        if fewer is None:
+        if fewer is None and not any(figure.graph.results for figure in figures):
             return drawn
-        figures = fewer
+        # as a last resort, the outputs have no names
+        figures = fewer or [replace(figure, graph=replace(figure.graph, results=())) for figure in figures]
 
 
 def overview_drawings(figure: Figure, page: Page) -> list[Drawing]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from sympy import Expr
 
 from ...formulas.account import Line
-from ...ledger.facts import ONE, ROTARY, Entry, Ledger, OperationKind, Scope, Tensor
+from ...language.shape_lines import shape_line
+from ...ledger.facts import LISTED, ONE, ROTARY, Entry, Ledger, OperationKind, Scope, Tensor
 from .attention_inputs import attention_roles
 from .expert_choice import ExpertChoice, expert_choice
 from .figure import Arrow, Node, Plus
@@ -74,6 +75,22 @@ def _is_expert(draft: Draft) -> bool:
     return draft.line.entry is not None and draft.line.entry.kind is OperationKind.EXPERTS
 
 
+def _taps(entry: Entry) -> bool:
+    """Return True if an operation reads the outputs of several layers, and not the output of the last."""
+    return entry.kind is OperationKind.SELECT and entry.function == LISTED
+
+
+def _given(draft: Draft, tensor: Tensor) -> Tensor:
+    """Return a tensor as a part gets it, given a view of it that the part may take itself."""
+    if draft.scope is None or draft.line.entry is not None:
+        return tensor
+    axes = {len(each.dims) for each in shape_line(draft.scope.part.shapes).inputs}
+    views = [tensor]
+    while (base := views[-1].base) is not None:
+        views.append(base)
+    return next((each for each in views if len(each.shape) in axes), tensor)
+
+
 Chain = tuple[Draft, ...]  # the frames that contain a node, outermost first, and the node itself
 
 
@@ -94,6 +111,7 @@ class Flow:
         self.arrows: dict[int, list[Arrow]] = {}  # by the frame that contains them
         self.ports: dict[int, list[Tensor]] = {}
         self.gives: dict[int, list[str]] = {}  # the nodes that compute a frame's output
+        self.taps: dict[str, str] = {}  # for a frame with an output of each layer that is read: the node, or ""
         for scope in ledger.root.walk():
             if scope.loop is not None:
                 self._inside[id(scope.loop[1])] = (None, scope.loop[0])
@@ -130,9 +148,9 @@ class Flow:
                         if id(self._made.get(roots[place])) not in own:
                             # An operation has an arrow for each piece that it reads; a part has one arrow per tensor.
                             view = roots[:place].count(roots[place]) if draft.line.entry is not None else 0
-                            self._link(tensor, here, view, roles.get(place, ""))
+                            self._link(tensor, here, view, roles.get(place, ""), _taps(entry))
 
-    def _link(self, tensor: Tensor, reader: Chain, view: int = 0, role: str = "") -> None:
+    def _link(self, tensor: Tensor, reader: Chain, view: int = 0, role: str = "", tap: bool = False) -> None:
         """Add the arrows from the source of a tensor to its reader, through every frame between them."""
         found = self._origin(tensor, reader)
         if found is None or found[1] == reader:
@@ -142,12 +160,16 @@ class Flow:
         while level < min(len(chain), len(reader) - 1) and chain[level] is reader[level]:
             level += 1
         self._leave(tensor, reader[:level])
+        frames = [each.key for each in chain[level:-1]] if tap else []
+        self.taps |= {frame: frames[place + 1] if frames[place + 1 :] else "" for place, frame in enumerate(frames)}
         source = chain[level].key if level < len(chain) else ""
         leaves = 0 if source else self._port(reader[level - 1] if level else None, origin)
         for depth in range(level, len(reader)):
             target, last = reader[depth], depth == len(reader) - 1
             enters = 0 if last else self._port(target, origin)
-            arrow = Arrow(source, target.key, tensor.shape, leaves, enters, view if last else 0, role if last else "")
+            shape = _given(target, tensor).shape
+            arrow = Arrow(source, target.key, shape, leaves, enters, view if last else 0, role if last else "")
+            arrow = replace(arrow, tap=bool(frames and source))
             if depth and reader[depth - 1].mixed:
                 source, leaves = "", enters
                 continue

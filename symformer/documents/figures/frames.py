@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...language.notation.text import text
 from ...output.blocks import Code, Line, Math
-from .box_content import FORMULA, HEAVY, TITLE, BoxContent, amount_text, fit_line, marked, shorten, title_lines
+from .box_content import (
+    FORMULA,
+    HEAVY,
+    TITLE,
+    BoxContent,
+    amount_text,
+    break_formula,
+    fit_line,
+    marked,
+    shorten,
+    title_lines,
+)
 from .figure import Frame
 from .graph_layout import GraphLayout
 from .layer_strip import KEY, SLIM, WIDE, bar, column_shapes
-from .primitives import BLACK, GREY, LEADING, SMALL, Path, Rect, Shape, Words, arrow
+from .primitives import BLACK, GREY, LEADING, SMALL, Path, Point, Rect, Shape, Words, arrow
 from .text_width import Ruler
 from .x_coordinates import BRACKET, EDGE, PORT, PlacedGraph, times_of
 
 BESIDE = 7.2  # between the widest layer of the column and what is next to it
+BELOW_HEAD = 2.0  # between the outputs of each layer and the head of the frame
+MOST_LINES = 2  # of the formula of a frame
 STACK = 2.4  # between the edges of copies
 
 
@@ -62,9 +77,9 @@ def draw_frame(
     drawn += [shape.moved(start, 0) for shape in head.shapes]
     drawn += [shape.moved(start, head.height) for shape in inner.shapes]
     if frame.graph.gives:
-        drawn.append(Path(((start + inner.out, head.height), (start + inner.out, 0))))
+        drawn.append(Path(((start + inner.out, head.height), (start + inner.out, 0)), wire=True))
     for y in (y for ys in inner.sides.values() for y in ys):
-        drawn.append(Path(((margin, height - foot - y), (margin + EDGE, height - foot - y))))
+        drawn.append(Path(((margin, height - foot - y), (margin + EDGE, height - foot - y)), wire=True))
     sides = {port: [foot + y for y in ys] for port, ys in inner.sides.items()}
     ports, out = [start + x for x in inner.ports], start + inner.out
     if frame.mixed:  # one arrow into the first layer and out of the last
@@ -76,7 +91,12 @@ def draw_frame(
             drawn += arrow([(margin, y), (out - wide / 2, y)])
             sides[port] = [height - y]
     levels = {key: foot + y for key, y in inner.levels.items()}
-    return PlacedGraph(width, height, drawn, ports, out, sides, levels=levels)
+    tap: Point | None = None
+    if frame.tap is not None:
+        x, y = inner.taps.get(frame.tap, (inner.out, inner.height - BELOW_HEAD))
+        tap = (margin + width - brackets, foot + y)
+        drawn.append(Path(((start + x, height - tap[1]), (tap[0], height - tap[1])), wire=True))
+    return PlacedGraph(width, height, drawn, ports, out, sides, levels=levels, tap=tap)
 
 
 def _behind(margin: float, width: float) -> list[Shape]:
@@ -113,22 +133,49 @@ def _head(frame: Frame, width: float, out: float | None, ruler: Ruler) -> BoxCon
         x = start + (beside_title if ink == GREY else 0.0)
         y += 0.0 if ink == GREY and beside_title else LEADING - (0 if size == TITLE else 1)
         drawn.append(Words(x, y - 2, line, ruler.width(line, size), size, "left", ink))
-    said = amount_text(frame.amount)
-    lines = [said] if frame.bracketed or ruler.width([said], SMALL) <= right else said.split(" · ")
-    fits = out is not None and all(ruler.width([line], SMALL) <= right for line in lines)
-    beside: list[tuple[Line, float]] = [([line], SMALL) for line in lines if line] if fits else []
-    formula: Line = [Math.of(frame.amount.shown)]
-    if (
-        frame.amount.shown != 0
-        and frame.amount.stated
-        and ruler.width(formula, FORMULA) <= right
-        and out is not None
-        and "/" not in text(frame.amount.shown)
-    ):
-        beside.insert(0, (formula, FORMULA))
     high = 3.0
-    for line, size in beside:
-        high += LEADING
-        words = Words(width, high - 2, line, ruler.width(line, size), size, "right")
+    for line, size, beside in _amounts(frame, left, right, out is not None, ruler):
+        wide = ruler.width(line, size)
+        if beside:
+            high += LEADING
+            words = Words(width, high - 2, line, wide, size, "right")
+        else:
+            y += LEADING
+            words = Words(start, y - 2, line, wide, size)
         drawn.append(marked(words, frame.amount, frame.key))
     return BoxContent(drawn, width, max(y, high) + (1 if frame.graph.arrows else EDGE))
+
+
+def _amounts(
+    frame: Frame, left: float, right: float, goes_on: bool, ruler: Ruler
+) -> Iterator[tuple[Line, float, bool]]:
+    """Yield the lines of the formula and the number of one copy, with their sizes, and whether each is on the right.
+
+    Lines that are too wide for the right side are below the title. The formula may take several lines there, and the
+    number and the share may each take one. A frame without an outgoing line has no room for them.
+    """
+    if not goes_on:
+        return
+    amount = frame.amount
+    formula: Line = [Math.of(amount.shown)]
+    if amount.shown != 0 and amount.stated and "/" not in text(amount.shown):
+        if ruler.width(formula, FORMULA) <= right:
+            yield formula, FORMULA, True
+        elif frame.bracketed:
+            broken = break_formula(amount.shown, left, ruler)
+            whole = not str(broken[-1][-1]).endswith("more terms")
+            if whole and len(broken) <= MOST_LINES and all(ruler.width(line, FORMULA) <= left for line in broken):
+                yield from ((line, FORMULA, False) for line in broken)
+    said = amount_text(amount)
+    if not said:
+        return
+    pieces = said.split(" · ")
+    for lines, room, beside in (
+        ([said], right, True),
+        (pieces, right, True),
+        ([said], left, False),
+        (pieces, left, False),
+    ):
+        if all(ruler.width([line], SMALL) <= room for line in lines):
+            yield from (([line], SMALL, beside) for line in lines)
+            return

@@ -33,7 +33,8 @@ class GraphLayout(XCoordinates):
         for item in self.items.values():
             if item.placed is not None:
                 levels |= {key: item.y + y for key, y in item.placed.levels.items()}
-        return PlacedGraph(self.width, height, self.shapes, ports, out, self.sides, self.rights, levels)
+        taps = {key: item.tap for key, item in self.items.items()}
+        return PlacedGraph(self.width, height, self.shapes, ports, out, self.sides, self.rights, levels, taps=taps)
 
     # -- up --------------------------------------------------------------------------------------------------------
 
@@ -90,7 +91,7 @@ class GraphLayout(XCoordinates):
         for way in ways:
             if self._stub(way.source, way.target):
                 continue
-            if way.source.rank == gap:
+            if way.source.rank == gap and not way.edge.tap:
                 below = [way.x] if way.side == "below" else []
                 there = below if way.lane is None else [way.lane]
                 if any(abs(x - way.starts) > 0.1 for x in there):
@@ -195,7 +196,9 @@ class GraphLayout(XCoordinates):
             self._from_left(way, height)
             return
         if way.lane is not None:
-            if abs(way.lane - way.starts) > 0.1:
+            if way.edge.tap:
+                points = [source.tap, (way.lane, source.tap[1])]
+            elif abs(way.lane - way.starts) > 0.1:
                 across = self.tracks[source.rank, way.net]
                 points += [(way.starts, across), (way.lane, across)]
             if way.side == "below":

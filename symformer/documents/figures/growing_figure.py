@@ -20,7 +20,7 @@ from .figure import Amount, Box, Figure, Frame, Graph, Node
 from .figure_body import figure_body
 from .figure_page import BETWEEN, COLUMN, drawing, usual_width
 from .layer_strip import strip_shapes
-from .operation_labels import PRODUCTS
+from .operation_labels import PRODUCTS, READS
 from .overview import close_frame, innermost_frames
 from .primitives import WHITE, Drawing, Rect, Shape, Words
 from .text_width import Ruler
@@ -206,7 +206,9 @@ def _bypassed(graph: Graph) -> Graph:
         graph = replace(
             graph,
             nodes=[each for each in graph.nodes if each.key != node.key],
-            arrows=[replace(each, source=source) if each.source == node.key else each for each in arrows],
+            arrows=[
+                replace(each, source=source, tap=into[0].tap) if each.source == node.key else each for each in arrows
+            ],
             gives=[source if key == node.key else key for key in graph.gives],
         )
     return graph
@@ -222,6 +224,8 @@ def _plain_node(node: Node, room: float, ruler: Ruler) -> Node:
         title = "" if node.title in PRODUCTS and node.name else node.title
         name = "" if title else node.name
         amount = _short(node.amount, room - 2 * PAD, ruler)
+        tied = [plain(note) for note in node.notes if note[0] == READS] if node.amount.shown == 0 else []
+        title = f"{title} ({tied[0].removesuffix('.weight')})" if title and tied else title
         return replace(node, title=title, name=name, notes=(), experts=None, copies=ONE, amount=amount)
     return node
 

@@ -37,7 +37,8 @@ def comparison_figure(models: Sequence[Model], formulas: Sequence[Formula]) -> l
     sides = [figure_facts(*side) for side in zip(models, formulas, strict=True)]
     caption: Line = [
         f"{' and '.join(each.subject.title for each in sides)} side by side, each with its own symbols; ≠ marks parts "
-        "that the other model lacks, or for which it has a different formula, and grey parts are the same in both."
+        "that the other model lacks, or for which it has a different formula or computation, and grey parts are the "
+        "same in both."
     ]
     return [FigureBlock(partial(_both, sides), caption, f"{formulas[0].id}.beside")]
 
@@ -77,8 +78,8 @@ def aligned_figures(
             *listed(*([Code(name)] for _, name in some)),
             ". Parts in grey with a thin edge are as in ",
             Code(first_name),
-            "; ≠ and a heavy edge mark parts that it lacks, or that are of another kind there. Sizes do not count as "
-            "differences.",
+            "; ≠ and a heavy edge mark parts that it lacks, or that have another computation, mask, activation or "
+            "biases there. Sizes do not count as differences.",
         ]
         shown = [found for found, _ in some]
         blocks.append(FigureBlock(partial(_columns, shown, first), caption, f"survey.structure.{start + 1}"))

@@ -116,7 +116,7 @@ def column_shapes(strip: LayerStrip | None, x: float, wide: float, high: float, 
             own = wide * HEIGHTS[kind % len(HEIGHTS)] / HEIGHTS[0]
             y = foot - place * pitch - long
             shapes.append(Rect(x - own / 2, y, own, long, fill=INKS[kind % len(INKS)], stroke=0))
-    return [*shapes, *arrow([(x, high), (x, foot)]), Path(((x, top), (x, 0)))] if flows else shapes
+    return [*shapes, *arrow([(x, high), (x, foot)]), Path(((x, top), (x, 0)), wire=True)] if flows else shapes
 
 
 def strip_shapes(strip: LayerStrip, room: float, ruler: Ruler) -> tuple[list[Shape], float]:

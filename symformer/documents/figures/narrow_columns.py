@@ -9,7 +9,7 @@ from fractions import Fraction
 from ...language.errors import OptionError
 from ...output.blocks import Line, Math, Strong, maybe
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
-from .figure_diff import mark_missing, matching, words_of
+from .figure_diff import mark_missing, matching, structure_of
 from .figure_page import NARROW
 from .primitives import MOST_COLUMNS
 from .towers import towers
@@ -21,7 +21,7 @@ STATED = Fraction(1, 1000)  # parts with a smaller share of the total have no nu
 def narrow_columns(figures: Sequence[Figure], first: Figure) -> list[Figure]:
     """Return figures as narrow columns, with parts marked that the first model does not have.
 
-    A part differs if its kind, its positions, its window or its experts are others; sizes do not count.
+    A part differs if its kind, mask, positions, window, biases, activation or experts are others; sizes do not count.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def narrow_columns(figures: Sequence[Figure], first: Figure) -> list[Figure]:
         for figure in figures
     ]
     notes = [
-        f"Grey with a thin edge: as in {first.title}. ≠ with a heavy edge: {first.title} has no such part, or one of "
-        "another kind. Other colours show the role of a part."
+        f"Grey with a thin edge: as in {first.title}. ≠ with a heavy edge: {first.title} has no such part, or a "
+        "different one. Other colours show the role of a part."
     ]
     if any(figure.amount.value is not None for figure in figures):
         notes.append("Numbers are per copy, and shares include all copies; parts below 0.1% have no number.")
@@ -83,7 +83,7 @@ def _marked(graph: Graph, other: Graph, frames: Sequence[Frame]) -> Graph:
             nodes.append(node)
         else:
             paired = other.nodes[pairs[place]] if place in pairs else None
-            same = isinstance(paired, Box) and _structure(paired) == _structure(node)
+            same = isinstance(paired, Box) and structure_of(paired) == structure_of(node)
             nodes.append(replace(node, differs=not same))
     return replace(graph, nodes=nodes)
 
@@ -99,10 +99,6 @@ def _closest(frame: Frame, frames: Sequence[Frame]) -> Node:
 
 def _differing(frame: Frame) -> int:
     return frame.differs + sum(bool(box.differs) for box in frame.graph.boxes())
-
-
-def _structure(box: Box) -> object:
-    return box.title, words_of(box.notes), box.experts is not None
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------

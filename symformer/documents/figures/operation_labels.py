@@ -49,6 +49,7 @@ OPERATIONS = {
     OperationKind.PRODUCT: "Product",
     OperationKind.DROPOUT: "Dropout",
 }
+READS = "reads "  # before the name of a weight that another module stores
 # The titles of matrix products, which a layer has several of, so that only their names distinguish them.
 PRODUCTS = (OPERATIONS[OperationKind.LINEAR], OPERATIONS[OperationKind.EXPERTS])
 TABLES = {
@@ -58,6 +59,13 @@ TABLES = {
     "segments": "Segment embedding",
     "distances": "Distance embedding",
     "classes": "Class embedding",
+}
+# Parameters that are added to or joined with the input of a model, by their names in torch.
+PARAMETERS = {
+    **dict.fromkeys(("position_embeddings", "position_embedding", "pos_embed"), "Learned positions"),
+    **dict.fromkeys(("cls_token", "class_embedding"), "Class token"),
+    "distillation_token": "Distillation token",
+    "mask_token": "Mask token",
 }
 FUNCTIONS = {
     **dict.fromkeys(("gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate", "gelu_python_tanh"), "GELU (tanh)"),
@@ -94,7 +102,10 @@ def operation(entry: Entry) -> str:
     """Return the name of an operation."""
     if entry.kind is OperationKind.LOOKUP:
         return TABLES.get(entry.function, "Embedding")
-    if entry.kind in (OperationKind.PARAMETER, OperationKind.OBSERVED):
+    if entry.kind is OperationKind.PARAMETER:
+        names = [weight.path.rpartition(".")[2] for weight in entry.weights]
+        return PARAMETERS.get(names[0], "") if len(names) == 1 else ""
+    if entry.kind is OperationKind.OBSERVED:
         return ""
     if entry.kind is OperationKind.POSITIONS and entry.inputs:
         return "Sines and cosines"

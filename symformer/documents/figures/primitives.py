@@ -59,10 +59,18 @@ class Path:
     ink: str = BLACK
     stroke: float = 0.6
     filled: bool = False
+    wire: bool = False  # whether it is the line of an arrow
+    start: Point | None = None  # where the line starts that it is a piece of
     kind: Literal["path"] = "path"
 
+    @property
+    def origin(self) -> Point:
+        """The point where the whole line starts."""
+        return self.points[0] if self.start is None else self.start
+
     def moved(self, x: float, y: float) -> Path:
-        return replace(self, points=[(px + x, py + y) for px, py in self.points])
+        start = None if self.start is None else (self.start[0] + x, self.start[1] + y)
+        return replace(self, points=[(px + x, py + y) for px, py in self.points], start=start)
 
 
 @dataclass(frozen=True)
@@ -117,9 +125,9 @@ def arrow(points: Sequence[Point], head: bool = True, long: float = 3.6, wide: f
     """Return the shapes of an arrow along horizontal and vertical lines."""
     points = [point for place, point in enumerate(points) if place == 0 or point != points[place - 1]]
     if not head or len(points) < 2:
-        return [Path(tuple(points))]
+        return [Path(tuple(points), wire=True)]
     (bx, by), (tx, ty) = points[-2:]
     dx, dy = (tx > bx) - (tx < bx), (ty > by) - (ty < by)
     base = (tx - dx * long, ty - dy * long)
     sides = [(base[0] + dy * wide, base[1] + dx * wide), (base[0] - dy * wide, base[1] - dx * wide)]
-    return [Path((*points[:-1], base)), Path(((tx, ty), *sides), filled=True)]
+    return [Path((*points[:-1], base), wire=True), Path(((tx, ty), *sides), filled=True)]

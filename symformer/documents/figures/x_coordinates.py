@@ -13,7 +13,7 @@ from ...output.blocks import Code, Line, Math, Strong
 from .box_content import FORMULA, TITLE, BoxContent, box_content
 from .figure import Arrow, Box, Frame, Graph, Node, Plus
 from .graph_ranks import rows_of
-from .primitives import SMALL, Shape
+from .primitives import SMALL, Point, Shape
 from .text_width import Ruler
 
 LANE = 7.0  # between two lanes
@@ -42,6 +42,8 @@ class PlacedGraph:
     sides: dict[int, list[float]] = field(default_factory=dict)  # the y where an input enters from the left, by port
     rights: dict[str, float] = field(default_factory=dict)  # the y where the output of a node leaves to the right
     levels: dict[str, float] = field(default_factory=dict)  # the y of each node, including those in frames
+    tap: Point | None = None  # the place on the edge of a frame where the outputs of its layers leave
+    taps: dict[str, Point] = field(default_factory=dict)  # the same for each node of a graph
 
 
 @dataclass
@@ -64,7 +66,15 @@ class PlacedNode:
     def middle(self) -> float:
         return self.x + self.w / 2
 
+    @property
+    def tap(self) -> Point:
+        """The place where the outputs of its layers leave."""
+        if self.placed is not None and self.placed.tap is not None:
+            return self.x + self.placed.tap[0], self.y + self.placed.tap[1]
+        return self.x + self.w, self.y + self.h / 2
 
+
+TAP = "tap"  # instead of a role
 Net = tuple[str, int, str]  # the origin of a tensor: the key of a node, or "" and a port; and its role in attention
 Framed = Callable[[Frame, float, Ruler, float, frozenset[int] | None], PlacedGraph]  # the function that draws a frame
 
@@ -168,7 +178,7 @@ class XCoordinates:
         ]
 
     def _net(self, edge: Arrow) -> Net:
-        return edge.source, edge.leaves, edge.role if edge.source in self.fused else ""
+        return edge.source, edge.leaves, TAP if edge.tap else edge.role if edge.source in self.fused else ""
 
     def _stub(self, source: PlacedNode, target: PlacedNode) -> bool:
         """Return True if an input of the whole graph is named directly below its reader."""
@@ -192,11 +202,13 @@ class XCoordinates:
         """Return the lane of each tensor that passes a row: its side, and its number from the row outwards."""
         spans: dict[tuple[Net, str], tuple[int, int]] = {}
         for edge, source, target in self._edges():
-            if target.rank - source.rank < 2 or self._stub(source, target) or self._sided(source):
+            near = target.rank - source.rank < 2 and not edge.tap
+            if near or self._stub(source, target) or self._sided(source):
                 continue
-            key = (self._net(edge), self._side(source, target))
-            low, high = spans.get(key, (source.rank, target.rank))
-            spans[key] = (min(low, source.rank), max(high, target.rank))
+            key = (self._net(edge), "right" if edge.tap else self._side(source, target))
+            first = source.rank - edge.tap  # it leaves at the side of its row
+            low, high = spans.get(key, (first, target.rank))
+            spans[key] = (min(low, first), max(high, target.rank))
         found: dict[tuple[Net, str], tuple[str, int]] = {}
         for key, (low, high) in sorted(spans.items(), key=lambda each: (each[1][1] - each[1][0], each[1])):
             taken = {
@@ -254,7 +266,7 @@ class XCoordinates:
         """Spread the outputs of a node across its top, such as queries, keys and values of one product."""
         nets: dict[str, list[Net]] = defaultdict(list)
         for edge in self.graph.arrows:
-            if edge.source and self._net(edge) not in nets[edge.source]:
+            if edge.source and not edge.tap and self._net(edge) not in nets[edge.source]:
                 nets[edge.source].append(self._net(edge))
         places = {net: {"left": -1, "right": 1}[side] for net, side in lanes}
         for key, several in nets.items():
@@ -311,8 +323,8 @@ class XCoordinates:
             if self._sided(source):
                 ways.append(ArrowRoute(edge, source, target, self._net(edge), None, "left edge"))
                 continue
-            if target.rank - source.rank > 1 and not self._stub(source, target):
-                where, number = lanes[self._net(edge), self._side(source, target)]
+            if edge.tap or (target.rank - source.rank > 1 and not self._stub(source, target)):
+                where, number = lanes[self._net(edge), "right" if edge.tap else self._side(source, target)]
                 taken = end + (number + 0.6) * LANE if where == "right" else foot - (number + 0.6) * LANE
             ways.append(ArrowRoute(edge, source, target, self._net(edge), taken))
         found: list[ArrowRoute] = []

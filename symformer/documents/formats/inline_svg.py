@@ -40,7 +40,7 @@ def _shape(shape: Shape, marked: bool) -> str:
             return _rect(shape, marked)
         case Circle():
             circle = f'<circle cx="{n(shape.x)}" cy="{n(shape.y)}" r="{n(shape.r)}"'
-            return f'{circle} fill="#FFFFFF" stroke="currentColor"/>'
+            return f'{circle} fill="{_ink(shape.fill)}" stroke="currentColor"/>'
         case Path():
             spelt = " ".join(f"{n(x)},{n(y)}" for x, y in shape.points)
             ink = _ink(shape.ink)

@@ -41,10 +41,13 @@ SCALED = 14  # maximum rows of a wide table that is scaled down; a table over se
 HALF_PAGE = 32  # lines of small type
 WRAPPED = 40  # width of a cell that wraps
 BRIEF = 4  # maximum lines of an equation that is kept on one page with its table
+BREAKABLE = 8  # maximum lines of a computation that is kept on one page
 BOXED = 4  # characters that a box around an equation takes from its lines
 LEFT = 4  # minimum rows of a split table on its last page,
+FIRST = 3  # minimum rows of a split table on its first page,
 DEEP = 16  # if they take at most this many lines
 TAIL = 10  # minimum lines on the last page
+TOGETHER = 2  # references that are kept together at the start and at the end of the list
 LINE = 96  # characters of prose per line
 
 
@@ -65,7 +68,7 @@ class Page:
     longest: int = 72  # of one term; an intermediate step with a longer term is omitted
     table: int = 78  # of a row of a table in normal type
     widest: int = 98  # of a row of a table in the smallest type
-    lines: int = 20  # maximum lines of an equation, a computation or a table that is kept on one page
+    lines: int = 20  # maximum lines of an equation or a table that is kept on one page
     figure: tuple[float, float] = (280.0, 400.0)  # width in points of a figure's column and of a figure, unscaled
     broad: float = 450.0  # maximum width in points of a scaled figure
     high: float = 660.0
@@ -119,6 +122,11 @@ class Page:
         lines = list(accumulate(reversed(_deep(table)[-LEFT:])))
         return sum(each <= DEEP for each in lines) if self.long(table) else 0
 
+    def begun(self, table: Table) -> int:
+        """Return how many of the first rows of a split table are kept together on its first page."""
+        lines = list(accumulate(_deep(table)[:FIRST]))
+        return sum(each <= DEEP for each in lines) if self.long(table) else 0
+
     def brief(self, equation: Equation) -> bool:
         """Return True if an equation is short enough to be kept on one page with its table."""
         return len(self.rows(equation)) <= BRIEF
@@ -151,8 +159,9 @@ class Page:
     def split(self, block: Computation) -> bool:
         """Return True if a computation may be split across pages."""
         high = [(1 + _high(line.shown), 1 + _high(line.shape)) for line in block.lines]
-        # if the shapes do not fit next to the lines, they have their own rows
-        return sum(map(max if self.roomy(block) else sum, high)) > self.lines
+        if self.roomy(block):
+            return sum(map(max, high)) > BREAKABLE
+        return sum(map(sum, high)) > self.lines  # a shape below its line may be on the next page
 
     def beside(self, equation: Equation, row: EquationLine) -> bool:
         """Return True if the reason of a row fits after the longest row."""
@@ -173,13 +182,9 @@ class Page:
         return named + shown + shapes <= self.longest
 
     def tail(self, references: References) -> int:
-        """Return how many of the last references are kept together, so that the last page has enough lines."""
-        lines = 0
-        for found, (_, *said) in enumerate(reversed(references.entries)):
-            if lines >= TAIL:
-                return found
-            lines += -(-sum(map(len, said)) // LINE)
-        return len(references.entries)
+        """Return how many of the last references are kept together, like the first two: two, or all of a few."""
+        count = len(references.entries)
+        return count if count < 2 * TOGETHER else TOGETHER
 
     def ending(self, blocks: Sequence[Block]) -> int:
         """Return how many of the last blocks are kept together for the same purpose; 0 if references suffice."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from ..figures.primitives import Circle, Drawing, Path, Rect, Shape, Words
+from ..figures.primitives import BLACK, Circle, Drawing, Path, Rect, Shape, Words
 from .base_language import Language, printable
 from .units import number as n
 
@@ -18,6 +18,7 @@ MACROS = r"""\newcommand{\inpdf}[1]{}
 \newcommand{\filled}[5]{\put(#1,#2){\color[RGB]{#5}\rule{#3\unitlength}{#4\unitlength}}}
 \newcommand{\words}[6]{\put(#1,#2){\makebox[0pt][#3]{\color[RGB]{#5}\scalebox{#4}{#6}}}}
 \newcommand{\ring}[3]{\put(#1,#2){\color{white}\circle*{#3}}\put(#1,#2){\circle{#3}}}
+\newcommand{\disk}[3]{\put(#1,#2){\circle*{#3}}}
 \newcommand{\tip}[4]{\put(#1,#2){\vector(#3,#4){0}}}"""
 
 
@@ -57,7 +58,8 @@ def _shape(shape: Shape, height: float, language: Language, scale: float) -> Ite
         case Rect():
             yield from _rect(shape, height)
         case Circle():
-            yield rf"\ring{{{n(shape.x)}}}{{{n(height - shape.y)}}}{{{n(2 * shape.r)}}}"
+            place = f"{{{n(shape.x)}}}{{{n(height - shape.y)}}}{{{n(2 * shape.r)}}}"
+            yield (r"\disk" if shape.fill == BLACK else r"\ring") + place
         case Path():
             points = [(x, height - y) for x, y in shape.points]
             if shape.filled:

@@ -7,16 +7,22 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...language.notation.display_tree import Tree
+from ...language.notation.display_tree import Minus, Sum, Tree
 from ...language.notation.text import text
 from ...language.notation.typst import typst
-from ...output.blocks import FigureBlock
+from ...output.blocks import FigureBlock, Line, Math
 from .base_language import OPTION, Language, break_name, environment, printable, with_break_points
 from .missing_glyphs import plain_id, replace_in_typst
+from .page_layout import breadth
 from .units import number, points
 
 if TYPE_CHECKING:
     from ..figures.primitives import Drawing
+
+
+_LONG_PATH = re.compile(r"(?=.{21,})\w+(\.\w+)+")
+_VALUE = re.compile(r"=\S+")  # of a size, without spaces around the sign
+KEPT = 30  # characters of mathematics that no line break divides
 
 
 class Typst(Language):
@@ -48,7 +54,34 @@ class Typst(Language):
         return typst(shown)
 
     def inline(self, mathematics: str, shown: Tree) -> str:
-        return f"#m({_string(text(shown))})[${mathematics}$];"
+        """Return mathematics that no line break divides, or, if it is a long sum, only before a sign."""
+        if breadth(shown) <= KEPT or not isinstance(shown, Sum):
+            whole = f"#m({_string(text(shown))})[${mathematics}$];"
+            return f"#box[{whole}];" if breadth(shown) <= KEPT else whole
+        first, *others = shown.terms
+        spelt = [f"#box[#m({_string(text(first))})[${self.math(first)}$];];"]
+        for term in others:
+            sign = "-" if isinstance(term, Minus) else "+"
+            said = _string(f"{sign} {text(term).removeprefix('-')}")
+            operand = self.math(term).removeprefix("-")
+            spelt.append(f'#box[#m({said})[$class("normal", {sign}) med {operand}$];];')
+        return " ".join(spelt)
+
+    def line(self, line: Line) -> str:
+        """Return a line of prose, names and mathematics, with an equals sign on the line of what follows it."""
+        spelt: list[str] = []
+        left = list(line)
+        while left:
+            piece = left.pop(0)
+            after = left[0] if left else ""
+            if piece == " = " and isinstance(after, Math) and breadth(after.shown) <= KEPT:
+                spelt.append(f' #box[#"= ";{self.piece(left.pop(0))}];')
+            elif isinstance(piece, Math) and isinstance(after, str) and (value := _VALUE.match(after)):
+                spelt.append(f"#box[{self.piece(piece)}{self.prose(value[0])}];")
+                left[0] = after[value.end() :]
+            elif piece:
+                spelt.append(self.piece(piece))
+        return "".join(spelt)
 
     def picture(self, block: FigureBlock) -> str:
         """Return a figure that fits the page, with alternative text."""
@@ -147,7 +180,7 @@ _ZERO_WIDTH_SPACE = "\u200b"
 
 def _with_path_breaks(text: str) -> str:
     spelt = _ZERO_WIDTH_SPACE.join(break_name(text))
-    if "*" in text:  # the path of modules, also in a narrow column of a table
+    if "*" in text or _LONG_PATH.fullmatch(text):  # the path of modules, also in a narrow column of a table
         spelt = re.sub(r"(?<=[._])(?=[A-Za-z_*])", _ZERO_WIDTH_SPACE, spelt)
     return spelt
 
