@@ -140,7 +140,7 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
     page = language.page
     if isinstance(block, Table):
         view |= {"columns": page.columns(block), "kept": page.kept(block), "scaled": page.scaled(block)}
-        view |= {"wide": page.wide(block), "tall": is_tall(block)}
+        view |= {"begun": page.begun(block), "wide": page.wide(block), "tall": is_tall(block)}
     if isinstance(block, FigureBlock):
         view["fills"] = block.fills
     if isinstance(block, References):
