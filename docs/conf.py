@@ -35,7 +35,6 @@ html_math_renderer = "mathml"
 smartquotes = False  # text is written as it is in the sources
 
 # The API reference: one page for each name, from its docstring.
-autosummary_generate = True
 # The names of pages that differ only in case would be one file on some systems.
 autosummary_filename_map = {
     "symformer.model": "symformer.model-function",
@@ -63,6 +62,7 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
 html_use_index = False
+html_domain_indices = False
 html_theme_options = {
     "announcement": "site",  # the links to the other parts of the site, in _templates/page.html
     "light_css_variables": {

@@ -1,0 +1,110 @@
+"""The guide: the pages of ``docs``, which Sphinx builds."""
+
+from __future__ import annotations
+
+import re
+import sys
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import copyfile, copytree, ignore_patterns
+from tempfile import TemporaryDirectory
+
+from ..language.errors import DocumentError
+from .site_file import SiteFile, SiteOptions
+from .site_page import content_policy
+
+FOLDER = "guide"
+INSTALL = "pip install 'symformer[site]'"
+NEEDED = ("sphinx", "myst_parser", "numpydoc", "furo")
+# What Sphinx writes for itself, and maps for the authors of the theme.
+LEFT_OUT = (".buildinfo", ".map", ".doctree", ".pickle")
+# The theme styles a few elements in attributes, which a content security policy cannot allow by a hash.
+ATTRIBUTES = {'style="display: none;"': 'display="none"', 'style="opacity: 50%"': 'opacity="0.5"'}
+_INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
+_CHARSET = '<meta charset="utf-8">'
+
+
+def guide_files(options: SiteOptions) -> Iterator[SiteFile]:
+    """Yield the files of the guide.
+
+    Parameters
+    ----------
+    options
+        The options of the site; the guide is the same for all of them.
+
+    Raises
+    ------
+    DocumentError
+        If Sphinx is not installed, or if it reports a problem, such as a link without a target.
+
+    """
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise DocumentError(f"the guide needs {missing[0]}; run {INSTALL}")
+    with TemporaryDirectory() as name:
+        built = _built(Path(name))
+        for path in sorted(built.rglob("*")):
+            if path.is_file() and not path.name.endswith(LEFT_OUT):
+                content = path.read_bytes()
+                if path.suffix == ".html":
+                    content = secured(content.decode()).encode()
+                yield SiteFile(f"{FOLDER}/{path.relative_to(built).as_posix()}", content)
+
+
+def docs() -> Path:
+    """Return the folder of sources: inside the package in a wheel, at the top level in the repository."""
+    package = Path(str(files("symformer")))
+    for folder in (package / "docs", package.parent / "docs"):
+        if (folder / "conf.py").is_file():
+            return folder
+    raise DocumentError(f"the sources of the guide are missing next to {package}; reinstall symformer")
+
+
+def secured(page: str) -> str:
+    """Return a page of the guide with a content security policy that allows its own inline scripts and styles.
+
+    >>> found = secured('<meta charset="utf-8"><style>a {}</style>')
+    >>> "style-src 'self' 'sha256-" in found, "unsafe" in found
+    (True, False)
+    """
+    for written, instead in ATTRIBUTES.items():
+        page = page.replace(written, instead)
+    hashes: Mapping[str, list[str]] = {"script": [], "style": []}
+    for kind, text in _INLINE.findall(page):
+        source = f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+        if source not in hashes[kind]:
+            hashes[kind].append(source)
+    more: dict[str, Sequence[str]] = {f"{kind}-src": found for kind, found in hashes.items()}
+    # The search of the guide is a form; its pictures are part of the style sheet.
+    policy = content_policy({**more, "img-src": ("data:",)}).replace("form-action 'none'", "form-action 'self'")
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}"><meta name="referrer" content="no-referrer">'
+    return page.replace(_CHARSET, _CHARSET + meta, 1)
+
+
+def _built(folder: Path) -> Path:
+    """Build the guide in a folder, where Sphinx also writes the pages of the API, and return the folder of the result."""
+    import subprocess
+
+    sources = folder / "docs"
+    copytree(docs(), sources, ignore=ignore_patterns("_build", "__pycache__"))
+    copyfile(docs().parent / "CONTRIBUTING.md", folder / "CONTRIBUTING.md")
+    # -I and our own sys.path: the subprocess imports modules from the same folders as this process. A process of its
+    # own, because Sphinx changes docutils, the locale and sys.path.
+    start = f"import sys; sys.path[:] = {sys.path!r}; from sphinx.cmd.build import main; sys.exit(main(sys.argv[1:]))"
+    arguments = ["-q", "-W", "--keep-going", "-b", "html", "-d", str(folder / "doctrees"), "docs", "html"]
+    ran = subprocess.run(  # noqa: S603
+        [sys.executable, "-I", "-c", start, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ran.returncode:
+        said = [line for line in ran.stderr.splitlines() if line.strip()]
+        found = next((line for line in said if "WARNING" in line or "ERROR" in line), said[-1] if said else "no reason")
+        raise DocumentError(f"Sphinx cannot build the guide: {found.replace(str(folder), '').strip()}")
+    return folder / "html"
