@@ -44,7 +44,6 @@ autodoc_class_signature = "separated"  # the arguments of a class stand in its d
 autodoc_default_options = {"members": True, "member-order": "bysource", "exclude-members": "__init__, __new__"}
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-python_maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 numpydoc_show_class_members = False  # autodoc writes them
 
@@ -54,13 +53,13 @@ nitpicky = True
 nitpick_ignore_regex = [("py:class", ".*")]
 
 html_theme = "furo"
-html_title = "symformer"
+html_title = "symformer guide"
 html_static_path = ["_static"]
 html_css_files = ["guide.css"]
-html_favicon = None
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
+html_show_search_summary = False  # the search would fetch every page that it finds
 html_use_index = False
 html_domain_indices = False
 html_theme_options = {
@@ -69,14 +68,10 @@ html_theme_options = {
         "color-brand-primary": "#0b57a4",
         "color-brand-content": "#0b57a4",
         "color-brand-visited": "#0b57a4",
-        "color-announcement-background": "#fff",
-        "color-announcement-text": "#1b1b1f",
     },
     "dark_css_variables": {
         "color-brand-primary": "#8ab8f5",
         "color-brand-content": "#8ab8f5",
         "color-brand-visited": "#8ab8f5",
-        "color-announcement-background": "#15171b",
-        "color-announcement-text": "#e4e5e9",
     },
 }

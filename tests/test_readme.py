@@ -30,7 +30,10 @@ OUTPUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Blocks that are shown and not run. Those in `sh` set symformer up, as .ci/run and .ci/release.py do.
 SHOWN = {"sh", "toml", "math", "toctree", "commands", "eval-rst"}
 SETUP = {
-    "README.md": ["pip install . && symformer derive gpt2 -o gpt2.pdf\n", "pip install -e '.[test]' && pytest -n auto\n"],
+    "README.md": [
+        "pip install . && symformer derive gpt2 -o gpt2.pdf\n",
+        "pip install -e '.[test]' && pytest -n auto\n",
+    ],
 }
 
 

@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import Any
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from numpydoc.docscrape_sphinx import SphinxDocString
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -19,12 +18,17 @@ class ListingFunction(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        full = self.arguments[0]
-        function = getattr(import_module("symformer.views.listing"), full.rpartition(".")[2])
-        signature = inspect.signature(function)
+        module, _, name = self.arguments[0].rpartition(".")
+        function = getattr(import_module("symformer.views.listing"), name)
+        signature = f"{name}() -> {function.__annotations__['return']}"
         text = str(SphinxDocString(inspect.getdoc(function) or "", {}))
-        lines = [f".. py:function:: {full}{signature}", "", *(f"   {line}" for line in text.splitlines())]
-        return self.parse_text_to_nodes(StringList(lines, source=full))
+        lines = [
+            f".. py:function:: {signature}",
+            f"   :module: {module}",
+            "",
+            *(f"   {line}" for line in text.splitlines()),
+        ]
+        return self.parse_text_to_nodes("\n".join(lines))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -37,6 +37,7 @@ def link_out(app: Sphinx, docname: str, content: list[str]) -> None:
 def _contributing(app: Sphinx) -> str:
     """Return CONTRIBUTING.md, with its links as from a page of ``docs``."""
     text = (Path(app.srcdir).parent / "CONTRIBUTING.md").read_text("utf-8")
+    text += "\n```{toctree}\n:hidden:\n\nreleasing\n```\n"
     return re.sub(r"\]\((?!#|https:)(?:docs/)?", lambda found: "](" if "docs/" in found[0] else "](../", text)
 
 

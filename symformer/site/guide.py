@@ -22,8 +22,17 @@ INSTALL = "pip install 'symformer[site]'"
 NEEDED = ("sphinx", "myst_parser", "numpydoc", "furo")
 # What Sphinx writes for itself, and maps for the authors of the theme.
 LEFT_OUT = (".buildinfo", ".map", ".doctree", ".pickle")
-# The theme styles a few elements in attributes, which a content security policy cannot allow by a hash.
-ATTRIBUTES = {'style="display: none;"': 'display="none"', 'style="opacity: 50%"': 'opacity="0.5"'}
+# The theme styles a few elements in attributes, which a content security policy cannot allow by a hash. Blocks that can
+# be scrolled must be reachable by the keyboard, and landmarks need names.
+REPLACED = {
+    'style="display: none;"': 'display="none"',
+    'style="opacity: 50%"': 'opacity="0.5"',
+    "<pre>": '<pre tabindex="0">',
+    '<aside class="announcement-content">': '<aside class="announcement-content" aria-label="Site">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages of the guide">',
+    '<aside class="toc-drawer"': '<aside aria-label="Contents of this page" class="toc-drawer"',
+    '<aside class="toc-drawer no-toc"': '<aside aria-label="Contents of this page" class="toc-drawer no-toc"',
+}
 _INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 _CHARSET = '<meta charset="utf-8">'
 
@@ -71,7 +80,7 @@ def secured(page: str) -> str:
     >>> "style-src 'self' 'sha256-" in found, "unsafe" in found
     (True, False)
     """
-    for written, instead in ATTRIBUTES.items():
+    for written, instead in REPLACED.items():
         page = page.replace(written, instead)
     hashes: Mapping[str, list[str]] = {"script": [], "style": []}
     for kind, text in _INLINE.findall(page):
@@ -86,7 +95,7 @@ def secured(page: str) -> str:
 
 
 def _built(folder: Path) -> Path:
-    """Build the guide in a folder, where Sphinx also writes the pages of the API, and return the folder of the result."""
+    """Build the guide in a folder, where Sphinx also writes the stubs of the API. Return the folder of the pages."""
     import subprocess
 
     sources = folder / "docs"
