@@ -34,6 +34,7 @@ SETUP = {
         "pip install . && symformer derive gpt2 -o gpt2.pdf\n",
         "pip install -e '.[test]' && pytest -n auto\n",
     ],
+    "docs/how-to/install.md": ["python -m venv env\n. env/bin/activate\npip install .\n"],
 }
 
 
