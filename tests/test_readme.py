@@ -176,4 +176,4 @@ def test_every_path_in_contributing_exists() -> None:
     named = [path for path in re.findall(r"`((?:\w+/)+[\w.]*)`", text) if not re.search("NAME|EXT", path)]
     assert len(named) > 15
     assert [path for path in named if not any((folder / path).exists() for folder in (ROOT, ROOT / "symformer"))] == []
-    assert len(text.splitlines()) < 180
+    assert len(text.splitlines()) < 190
