@@ -40,8 +40,8 @@ autosummary_filename_map = {
     "symformer.model": "symformer.model-function",
     "symformer.component": "symformer.component-function",
 }
-autodoc_class_signature = "separated"  # the arguments of a class stand in its docstring
 autodoc_default_options = {"members": True, "member-order": "bysource", "exclude-members": "__init__, __new__"}
+autodoc_mock_imports = ["torch", "transformers", "diffusers"]  # the guide is the same without them
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True

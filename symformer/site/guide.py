@@ -113,7 +113,19 @@ def _built(folder: Path) -> Path:
         check=False,
     )
     if ran.returncode:
-        said = [line for line in ran.stderr.splitlines() if line.strip()]
-        found = next((line for line in said if "WARNING" in line or "ERROR" in line), said[-1] if said else "no reason")
-        raise DocumentError(f"Sphinx cannot build the guide: {found.replace(str(folder), '').strip()}")
+        raise DocumentError(f"Sphinx cannot build the guide: {_reason(ran.stderr).replace(f'{folder}/', '')}")
     return folder / "html"
+
+
+def _reason(said: str) -> str:
+    """Return the first warning of Sphinx, or else the last exception.
+
+    >>> _reason("a.md:3: WARNING: no target\n  | ValueError: text\n  +----")
+    'a.md:3: WARNING: no target'
+    >>> _reason("Traceback\n  | ImportError: no torch\n  +----")
+    'ImportError: no torch'
+    """
+    lines = [line.strip(" |+-") for line in said.splitlines()]
+    warnings = [line for line in lines if "WARNING: " in line or "ERROR: " in line]
+    exceptions = [line for line in lines if re.match(r"[\w.]+(Error|Exception)\b", line)]
+    return [*warnings[:1], *exceptions[-1:], "it stopped without a reason"][0]

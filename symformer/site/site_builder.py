@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from .guide import guide_files
 from .site_file import SiteFile, SiteOptions, SitePart
 
-PARTS: tuple[SitePart, ...] = ()
+PARTS: tuple[SitePart, ...] = (guide_files,)
 
 
 def site_files(options: SiteOptions) -> Iterator[SiteFile]:
