@@ -22,6 +22,7 @@ extensions = [
     "command_reference",
     "listing_functions",
     "math_in_mathml",
+    "readable_signatures",
     "site_links",
 ]
 exclude_patterns = ["_build"]

@@ -86,6 +86,7 @@ def test_the_guide_builds_and_keeps_the_rules_of_the_site(pages: dict[str, bytes
     outside = set()
     for path, text in texts.items():
         assert not re.findall(r"<[^>]+ (?:style|on\w+)=", re.sub(r"<pre.*?</pre>", "", text, flags=re.DOTALL)), path
+        assert not re.findall(r"&lt;(?:factory|function|object)\b| at 0x[0-9a-f]+|~(?:symformer|typing)\.", text), path
         policy = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)[0]
         for inline in re.findall(r"<(?:script|style)>(.*?)</", text, re.DOTALL):
             assert b64encode(sha256(inline.encode()).digest()).decode() in policy, path

@@ -118,7 +118,7 @@ def _built(folder: Path) -> Path:
 
 
 def _reason(said: str) -> str:
-    """Return the first warning of Sphinx, or else the last exception.
+    r"""Return the first warning of Sphinx, or else the last exception.
 
     >>> _reason("a.md:3: WARNING: no target\n  | ValueError: text\n  +----")
     'a.md:3: WARNING: no target'
