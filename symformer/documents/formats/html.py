@@ -35,8 +35,8 @@ from ...output.blocks import (
     Ref,
     Table,
 )
-from .base_language import Language, printable, templates
-from .page_layout import EquationLine, Page
+from .base_language import Language, environment, printable, templates
+from .page_layout import EquationLine, Page, is_tall
 from .tex import FORMAT as LATEX
 
 NARROW, WIDE = 24, 44  # maximum characters of a label next to a line, on any screen and on a wide one
@@ -78,6 +78,12 @@ class HTML(Language):
 
     def prepared(self, document: Document) -> Document:
         return _anchored(document)
+
+    def fragment(self, document: Document) -> str:
+        """Return the blocks of a document as HTML without the frame of a page."""
+        template = environment().get_template(self.template)
+        values = {"document": self.prepared(document), "language": self, "page": self.page, "tall": is_tall}
+        return "".join(template.blocks["content"](template.new_context(values)))
 
     def line(self, line: Line) -> Markup:
         return markup("").join(self.piece(piece) for piece in line)

@@ -1,0 +1,291 @@
+"""Answers questions in the browser: views of a model as HTML, and any command, with the files that it writes.
+
+A question and its answer are JSON. Each question runs in an empty folder, with the files that the page gives, so that
+no question depends on the one before it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..language.errors import SymformerError
+from ..models.model import Model
+from ..output.blocks import Block, BriefBlock, Document, Heading, Paragraph, Piece, Table
+
+# Packages that need compiled code, which the playground has only if its site was built with their wheels.
+COMPILED = ("torch", "transformers", "diffusers", "numpy", "matplotlib", "pyarrow", "dask", "typst", "huggingface_hub")
+MOST_FILES = 50_000_000  # bytes that an answer may carry
+USUAL_COSTS = (
+    "params",
+    "active-params",
+    "weight-memory",
+    "flops",
+    "train-flops",
+    "kv-cache",
+    "inference-memory",
+    "activations",
+    "train-memory",
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a model.
+
+    Attributes
+    ----------
+    target
+        A target as on the command line.
+    quantity
+        The quantity to count.
+    sets
+        Sizes, each as NAME=VALUE.
+    options
+        Options and conventions, each as KEY=VALUE.
+    memory
+        The memory of a device, for what fits.
+    devices
+        The number of devices, for what fits.
+    """
+
+    target: str
+    quantity: str = "params"
+    sets: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    memory: str = "80GiB"
+    devices: int = 1
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Question:
+        """Return the question that a page states."""
+        lists = {name: tuple(map(str, told[name])) for name in ("sets", "options") if name in told}
+        texts = {name: str(told[name]) for name in ("quantity", "memory") if told.get(name)}
+        return cls(str(told["target"]), **lists, **texts, devices=int(told.get("devices") or 1))  # type: ignore[arg-type]
+
+
+def answer(asked: str) -> str:
+    """Return the answer to a question as JSON: ``html``, ``text`` and ``files``, or ``error``, one sentence."""
+    told = json.loads(asked)
+    with _folder(told.get("files", {})), _missing_packages() as missing:
+        try:
+            if "arguments" in told:
+                found = _command([*map(str, told["arguments"])])
+            else:
+                found = {"html": VIEWS[told["view"]](Question.of(told))}
+        except SymformerError as error:
+            found = {"error": str(error)}
+        except (MemoryError, RecursionError) as error:
+            found = {"error": f"the input is too large to compute ({type(error).__name__})"}
+        except Exception as error:
+            found = {"error": f"internal error, a bug in symformer: {type(error).__name__}: {str(error)[:200]}"}
+        if "error" in found and missing:
+            found["error"] = _without(missing[-1], found["error"])
+        return json.dumps(found)
+
+
+@contextmanager
+def _folder(files: Mapping[str, str]) -> Iterator[None]:
+    """Work in an empty folder with some files."""
+    before = os.getcwd()
+    folder = tempfile.mkdtemp()
+    try:
+        os.chdir(folder)
+        for name, text in files.items():
+            place = Path(name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, "utf-8")
+        yield
+    finally:
+        os.chdir(before)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _missing_packages() -> Iterator[list[str]]:
+    """Yield a list, to which the compiled packages are added that a block imports and that are not there."""
+    missing: list[str] = []
+
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+            if name in COMPILED:
+                missing.append(name)
+            return None
+
+    finder = Finder()
+    sys.meta_path.append(finder)
+    try:
+        yield missing
+    finally:
+        sys.meta_path.remove(finder)
+
+
+def _without(package: str, error: str) -> str:
+    """Return the sentence for an error that a missing package causes, or the error if it does not."""
+    if "install" not in error and "ModuleNotFoundError" not in error:
+        return error
+    return f"this needs {package}, which this playground does not have; run the command on your own computer"
+
+
+def _command(arguments: Sequence[str]) -> dict[str, Any]:
+    """Run a command and return what it prints and writes."""
+    from click.testing import CliRunner
+
+    from ..commands.cli import cli
+
+    before = {path for path in Path().rglob("*") if path.is_file()}
+    ran = CliRunner().invoke(cli, [*arguments], prog_name="symformer")
+    found: dict[str, Any] = {"text": ran.stdout, "status": ran.exit_code, "files": []}
+    said = ran.stderr.strip()
+    if ran.exit_code not in (0, 1) or (ran.exit_code and not ran.stdout):
+        found["error"] = said.removeprefix("symformer: ")
+    elif said:
+        found["said"] = said
+    size = 0
+    for path in sorted(Path().rglob("*")):
+        if path.is_file() and path not in before:
+            size += path.stat().st_size
+            if size > MOST_FILES:
+                found["error"] = f"the command writes more than {MOST_FILES:,} bytes; run it on your own computer"
+                found["files"] = []
+                break
+            found["files"].append({"name": path.as_posix(), "content": b64encode(path.read_bytes()).decode()})
+    return found
+
+
+def _html(blocks: Sequence[Block | BriefBlock]) -> str:
+    from ..documents.formats.html import FORMAT
+
+    return FORMAT.fragment(Document("", "", [*blocks]))  # type: ignore[list-item]
+
+
+def _resolved(asked: Question, quantity: str) -> tuple[Model, Any]:
+    from ..targets.resolution import pairs, resolve
+
+    model, conventions = resolve(asked.target, pairs(asked.options), asked.sets, [quantity])
+    return model, model.formula(quantity, **conventions)
+
+
+def formula_view(asked: Question) -> str:
+    """Return a formula, its value and its breakdown."""
+    from ..views.formula_blocks import formula_blocks
+    from ..views.summary import value_of
+
+    model, formula = _resolved(asked, asked.quantity)
+    model.check_run_sizes([formula])
+    blocks = formula_blocks(model, formula, formula)
+    heading, *rest = blocks
+    value = value_of(formula, model)
+    big: list[Block | BriefBlock] = []
+    if value is not None:
+        big = [Paragraph([_strong(f"{value:,}"), f" {formula.measure.unit}"])]
+    return _html([heading, *big, *rest])
+
+
+def costs_view(asked: Question) -> str:
+    """Return a table of the usual quantities, each with its formula, and its value if all sizes are given."""
+    from ..output.blocks import Code, Line, Math
+    from ..quantities import quantities, quantity
+    from ..targets.resolution import pairs, resolve
+    from ..views.summary import missing_of, value_of
+
+    given = pairs(asked.options)
+    conventions = {name for each in quantities() for name in quantity(each).choices}
+    rows: list[list[Line]] = []
+    refused: list[str] = []
+    for name in USUAL_COSTS:
+        title = quantity(name).measure.title
+        own = {key: value for key, value in given.items() if key in quantity(name).choices or key not in conventions}
+        try:
+            model, chosen = resolve(asked.target, own, (), [name])
+            formula = model.formula(name, **chosen)
+            taken = {str(size) for size in formula.accepted_sizes}
+            if sizes := [each for each in asked.sets if each.partition("=")[0].strip() in taken]:
+                model, _ = resolve(asked.target, own, sizes, [name])
+            model.check_run_sizes([formula])
+            value = value_of(formula, model)
+        except SymformerError as error:
+            refused.append(f"{title}: {error}")
+            continue
+        missing = ", ".join(map(str, missing_of(formula, model)))
+        shown = f"needs {missing}" if value is None else f"{value:,}"
+        rows.append([[title], [Math.of(formula.display_expr)], [shown], [formula.measure.unit], [Code(f"-q {name}")]])
+    if not rows:
+        raise SymformerError("; ".join(refused))
+    head: list[Line] = [["quantity"], ["formula"], ["value"], ["unit"], ["option"]]
+    return _html([Table(head, rows, "llrll"), *(Paragraph([each]) for each in refused)])
+
+
+def fit_view(asked: Question) -> str:
+    """Return which weight formats fit on devices."""
+    from ..algebra.fit import check_conventions, fit
+    from ..targets.resolution import pairs, resolve
+
+    given = pairs(asked.options)
+    check_conventions(given)
+    model, conventions = resolve(asked.target, {**given, "weights": "bf16"}, asked.sets, ["inference-memory"])
+    del conventions["weights"]
+    return _html(fit(model, devices=asked.devices, memory=asked.memory, **conventions).to_blocks())
+
+
+def tree_view(asked: Question) -> str:
+    """Return the module tree with each module's share."""
+    from ..views.module_tree import ModuleTree
+
+    model, formula = _resolved(asked, asked.quantity)
+    blocks: list[Block | BriefBlock] = []
+    for block in ModuleTree.of(model, formula).to_blocks():
+        if isinstance(block, Table):
+            indents = [before.replace(" ", "\N{NO-BREAK SPACE}") for before, _ in block.branches]
+            rows = [[[before, *row[0]], *row[1:]] for before, row in zip(indents, block.rows, strict=True)]
+            block = Table(block.head, rows, block.align)
+        blocks.append(block)
+    return _html(blocks)
+
+
+def figure_view(asked: Question) -> str:
+    """Return the figure of the model."""
+    from ..documents.figures.inset import illustration
+    from ..views.figure_facts import figure_facts
+
+    return _html(illustration(figure_facts(*_resolved(asked, asked.quantity))))
+
+
+def derivation_view(asked: Question) -> str:
+    """Return the whole derivation."""
+    from .. import __version__
+    from ..documents.derivation_document import laid_out
+    from ..documents.formats.html import FORMAT
+    from ..views.derivation_facts import derivation_facts
+    from ..targets.resolution import pairs, resolve
+
+    model, conventions = resolve(asked.target, pairs(asked.options), asked.sets, [asked.quantity])
+    return FORMAT.fragment(laid_out(derivation_facts(model, [asked.quantity], conventions), __version__))
+
+
+def _strong(text: str) -> Piece:
+    from ..output.blocks import Strong
+
+    return Strong(text)
+
+
+VIEWS: Mapping[str, Callable[[Question], str]] = {
+    "formula": formula_view,
+    "costs": costs_view,
+    "fit": fit_view,
+    "tree": tree_view,
+    "figure": figure_view,
+    "derivation": derivation_view,
+}
