@@ -22,7 +22,10 @@ from typing import Any
 
 from ..language.errors import SymformerError
 from ..models.model import Model
-from ..output.blocks import Block, BriefBlock, Document, Heading, Paragraph, Piece, Table
+from ..output.blocks import Block, BriefBlock, Document, Heading, Paragraph, Strong, Table
+
+_BLANK = "\N{BRAILLE PATTERN BLANK}"  # stands for a space that a browser must not fold, which is not printable
+USUAL_SIZES = {"B": 1, "S": 512, "C": 512}  # for the table of costs, unless the question sets them
 
 # Packages that need compiled code, which the playground has only if its site was built with their wheels.
 COMPILED = ("torch", "transformers", "diffusers", "numpy", "matplotlib", "pyarrow", "dask", "typst", "huggingface_hub")
@@ -83,7 +86,7 @@ def answer(asked: str) -> str:
             if "arguments" in told:
                 found = _command([*map(str, told["arguments"])])
             else:
-                found = {"html": VIEWS[told["view"]](Question.of(told))}
+                found = VIEWS[told["view"]](Question.of(told))
         except SymformerError as error:
             found = {"error": str(error)}
         except (MemoryError, RecursionError) as error:
@@ -178,8 +181,9 @@ def _resolved(asked: Question, quantity: str) -> tuple[Model, Any]:
     return model, model.formula(quantity, **conventions)
 
 
-def formula_view(asked: Question) -> str:
+def formula_view(asked: Question) -> dict[str, Any]:
     """Return a formula, its value and its breakdown."""
+    from ..language.notation.text import amount
     from ..views.formula_blocks import formula_blocks
     from ..views.summary import value_of
 
@@ -187,15 +191,16 @@ def formula_view(asked: Question) -> str:
     model.check_run_sizes([formula])
     blocks = formula_blocks(model, formula, formula)
     heading, *rest = blocks
-    value = value_of(formula, model)
-    big: list[Block | BriefBlock] = []
-    if value is not None:
-        big = [Paragraph([_strong(f"{value:,}"), f" {formula.measure.unit}"])]
-    return _html([heading, *big, *rest])
+    number = value_of(formula, model)
+    if number is None:
+        return {"html": _html(blocks)}
+    words = formula.measure.title if formula.measure.unit == "elements" else formula.measure.unit
+    return {"html": _html([heading, Paragraph([Strong(amount(number, formula.measure.unit)), f" {words}"]), *rest])}
 
 
-def costs_view(asked: Question) -> str:
+def costs_view(asked: Question) -> dict[str, Any]:
     """Return a table of the usual quantities, each with its formula, and its value if all sizes are given."""
+    from ..language.notation.text import amount
     from ..output.blocks import Code, Line, Math
     from ..quantities import quantities, quantity
     from ..targets.resolution import pairs, resolve
@@ -205,30 +210,37 @@ def costs_view(asked: Question) -> str:
     conventions = {name for each in quantities() for name in quantity(each).choices}
     rows: list[list[Line]] = []
     refused: list[str] = []
+    used: dict[str, str] = {}
+    named = {each.partition("=")[0].strip() for each in asked.sets}
+    usual = [f"{name}={size}" for name, size in USUAL_SIZES.items() if name not in named]
     for name in USUAL_COSTS:
-        title = quantity(name).measure.title
+        measure = quantity(name).measure
         own = {key: value for key, value in given.items() if key in quantity(name).choices or key not in conventions}
         try:
             model, chosen = resolve(asked.target, own, (), [name])
             formula = model.formula(name, **chosen)
             taken = {str(size) for size in formula.accepted_sizes}
-            if sizes := [each for each in asked.sets if each.partition("=")[0].strip() in taken]:
-                model, _ = resolve(asked.target, own, sizes, [name])
+            open_sizes = {str(size) for size in missing_of(formula, model)}
+            sizes = [each for each in asked.sets if each.partition("=")[0].strip() in taken]
+            sizes += [each for each in usual if each.partition("=")[0] in open_sizes]
+            model, _ = resolve(asked.target, own, sizes, [name])
             model.check_run_sizes([formula])
-            value = value_of(formula, model)
+            number = value_of(formula, model)
         except SymformerError as error:
-            refused.append(f"{title}: {error}")
+            refused.append(f"{measure.title}: {error}")
             continue
+        used |= {each: each for each in sizes}
         missing = ", ".join(map(str, missing_of(formula, model)))
-        shown = f"needs {missing}" if value is None else f"{value:,}"
-        rows.append([[title], [Math.of(formula.display_expr)], [shown], [formula.measure.unit], [Code(f"-q {name}")]])
+        shown = f"needs {missing}" if number is None else amount(number, measure.unit)
+        rows.append([[measure.title], [Math.of(formula.display_expr)], [shown], [Code(f"-q {name}")]])
     if not rows:
         raise SymformerError("; ".join(refused))
-    head: list[Line] = [["quantity"], ["formula"], ["value"], ["unit"], ["option"]]
-    return _html([Table(head, rows, "llrll"), *(Paragraph([each]) for each in refused)])
+    head: list[Line] = [["quantity"], ["formula"], ["value"], ["option"]]
+    sizes_line = [Paragraph(["with " + ", ".join(used)])] if used else []
+    return {"html": _html([Table(head, rows, "llrl"), *sizes_line, *map(_line, refused)]), "sets": [*used]}
 
 
-def fit_view(asked: Question) -> str:
+def fit_view(asked: Question) -> dict[str, Any]:
     """Return which weight formats fit on devices."""
     from ..algebra.fit import check_conventions, fit
     from ..targets.resolution import pairs, resolve
@@ -237,10 +249,11 @@ def fit_view(asked: Question) -> str:
     check_conventions(given)
     model, conventions = resolve(asked.target, {**given, "weights": "bf16"}, asked.sets, ["inference-memory"])
     del conventions["weights"]
-    return _html(fit(model, devices=asked.devices, memory=asked.memory, **conventions).to_blocks())
+    found = fit(model, devices=asked.devices, memory=asked.memory, **conventions)
+    return {"html": _html(found.to_blocks())}
 
 
-def tree_view(asked: Question) -> str:
+def tree_view(asked: Question) -> dict[str, Any]:
     """Return the module tree with each module's share."""
     from ..views.module_tree import ModuleTree
 
@@ -248,22 +261,22 @@ def tree_view(asked: Question) -> str:
     blocks: list[Block | BriefBlock] = []
     for block in ModuleTree.of(model, formula).to_blocks():
         if isinstance(block, Table):
-            indents = [before.replace(" ", "\N{NO-BREAK SPACE}") for before, _ in block.branches]
+            indents = [before.replace(" ", _BLANK) for before, _ in block.branches]
             rows = [[[before, *row[0]], *row[1:]] for before, row in zip(indents, block.rows, strict=True)]
             block = Table(block.head, rows, block.align)
         blocks.append(block)
-    return _html(blocks)
+    return {"html": _html(blocks).replace(_BLANK, "&nbsp;")}
 
 
-def figure_view(asked: Question) -> str:
+def figure_view(asked: Question) -> dict[str, Any]:
     """Return the figure of the model."""
     from ..documents.figures.inset import illustration
     from ..views.figure_facts import figure_facts
 
-    return _html(illustration(figure_facts(*_resolved(asked, asked.quantity))))
+    return {"html": _html(illustration(figure_facts(*_resolved(asked, asked.quantity))))}
 
 
-def derivation_view(asked: Question) -> str:
+def derivation_view(asked: Question) -> dict[str, Any]:
     """Return the whole derivation."""
     from .. import __version__
     from ..documents.derivation_document import laid_out
@@ -272,20 +285,32 @@ def derivation_view(asked: Question) -> str:
     from ..targets.resolution import pairs, resolve
 
     model, conventions = resolve(asked.target, pairs(asked.options), asked.sets, [asked.quantity])
-    return FORMAT.fragment(laid_out(derivation_facts(model, [asked.quantity], conventions), __version__))
+    document = laid_out(derivation_facts(model, [asked.quantity], conventions), __version__)
+    return {"html": FORMAT.fragment(document)}
 
 
-def _strong(text: str) -> Piece:
-    from ..output.blocks import Strong
+def svg_view(asked: Question) -> dict[str, Any]:
+    """Return the figure of the model as a file of its own."""
+    from ..documents.figures.browser_text_width import ScreenRuler
+    from ..documents.figures.inset import illustration
+    from ..documents.formats.html import FORMAT
+    from ..documents.formats.inline_svg import svg_file
+    from ..views.figure_facts import figure_facts
 
-    return Strong(text)
+    (block,) = illustration(figure_facts(*_resolved(asked, asked.quantity)))
+    return {"text": svg_file(block.draw(FORMAT.page, ScreenRuler()))}
 
 
-VIEWS: Mapping[str, Callable[[Question], str]] = {
+def _line(text: str) -> Paragraph:
+    return Paragraph([text])
+
+
+VIEWS: Mapping[str, Callable[[Question], dict[str, Any]]] = {
     "formula": formula_view,
     "costs": costs_view,
     "fit": fit_view,
     "tree": tree_view,
     "figure": figure_view,
     "derivation": derivation_view,
+    "svg": svg_view,
 }

@@ -31,6 +31,7 @@ def _field(param: click.Parameter) -> dict[str, Any]:
     found: dict[str, Any] = {"name": param.name, "kind": _kind(param)}
     if isinstance(param, click.Option):
         found["option"] = next((each for each in param.opts if each.startswith("--")), param.opts[0])
+        found["spellings"] = [*param.opts]
         found["help"] = param.help or ""
         if param.secondary_opts:
             found["off"] = param.secondary_opts[0]

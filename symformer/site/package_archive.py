@@ -10,7 +10,9 @@ import gzip
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
@@ -21,9 +23,11 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from ..catalogue.disk_cache import cache_folder
 from ..documents.formats.base_language import templates
-from ..language.errors import SiteError
+from ..language.errors import DocumentError, SiteError
+from ..output.files import write
 from .pyodide_release import VERSION, node
 
+OWN = "site-packages/symformer/"
 PACKAGES = ("sympy", "mpmath", "jinja2", "markupsafe", "click", "rich")
 # Parts of SymPy that symformer never reaches.
 UNUSED = (
@@ -65,22 +69,47 @@ def package_archive(pyodide: Mapping[str, bytes], wheels: str | None = None) -> 
         If a package is missing, or Node.js is not installed or cannot compile the modules.
 
     """
+    release = sha256(VERSION.encode() + (files(__package__) / "compile_modules.py").read_bytes()).hexdigest()
     sources = dict(sorted(_sources(pyodide, wheels)))
-    digest = sha256(VERSION.encode() + (files(__package__) / "compile_modules.py").read_bytes())
+    own = {path: content for path, content in sources.items() if path.startswith(OWN)}
+    libraries = {path: content for path, content in sources.items() if path not in own}
+    groups = {"symformer": own, "libraries": libraries}
+    digests = {name: _digest(release, group) for name, group in groups.items()}
+
+    def packed() -> bytes:
+        compiled = {
+            name: _cached(f"{name}.zip", digests[name], partial(_compiled, group, pyodide))
+            for name, group in groups.items()
+        }
+        return _packed(compiled.values())
+
+    return _cached("packages.bin.gz", sha256("".join(digests.values()).encode()).hexdigest(), packed)
+
+
+def _digest(release: str, sources: Mapping[str, bytes]) -> str:
+    found = sha256(release.encode())
     for path, content in sources.items():
-        digest.update(f"{path}\0{len(content)}\0".encode() + content)
+        found.update(f"{path}\0{len(content)}\0".encode() + content)
+    return found.hexdigest()
+
+
+def _cached(name: str, digest: str, make: Callable[[], bytes]) -> bytes:
+    """Return a file from the cache if it was made from the same sources, or else make it.
+
+    The cached file starts with the digest of its sources. Errors of the cache are ignored, because it is optional.
+    """
     folder = cache_folder("site")
-    place = None if folder is None else folder / "packages.bin.gz"
-    named = None if folder is None else folder / "packages.sha256"
-    if place and named and place.is_file() and named.is_file() and named.read_text() == digest.hexdigest():
-        return place.read_bytes()
-    archive = _packed(_compiled(sources, pyodide))
-    if place and named:
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        named.unlink(missing_ok=True)
-        place.write_bytes(archive)
-        named.write_text(digest.hexdigest())
-    return archive
+    place = None if folder is None else folder / name
+    head = bytes.fromhex(digest)
+    with suppress(OSError):
+        if place is not None and (kept := place.read_bytes()).startswith(head):
+            return kept[len(head) :]
+    content = make()
+    with suppress(OSError, DocumentError):
+        if place is not None:
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write(str(place), head + content)
+    return content
 
 
 def _sources(pyodide: Mapping[str, bytes], wheels: str | None) -> Iterator[tuple[str, bytes]]:
@@ -119,8 +148,8 @@ def _tree(path: str, folder: Traversable) -> Iterator[tuple[str, bytes]]:
             yield below, place.read_bytes()
 
 
-def _compiled(sources: Mapping[str, bytes], pyodide: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """Return the files with bytecode for their modules, compiled by Pyodide in Node.js."""
+def _compiled(sources: Mapping[str, bytes], pyodide: Mapping[str, bytes]) -> bytes:
+    """Return a ZIP archive of files with bytecode for their modules, compiled by Pyodide in Node.js."""
     with tempfile.TemporaryDirectory(prefix="symformer-") as folder:
         place = Path(folder)
         for name, content in pyodide.items():
@@ -138,11 +167,14 @@ def _compiled(sources: Mapping[str, bytes], pyodide: Mapping[str, bytes]) -> Map
         if ran.returncode:
             said = next(filter(None, reversed(ran.stderr.split("\n"))), "no reason given")[:300]
             raise SiteError(f"Node.js cannot compile the modules of the playground: {said}")
-        with ZipFile(place / "compiled.zip") as archive:
-            return {name: archive.read(name) for name in archive.namelist()}
+        return (place / "compiled.zip").read_bytes()
 
 
-def _packed(contents: Mapping[str, bytes]) -> bytes:
-    """Return files as one gzip stream, the same bytes for the same files."""
+def _packed(archives: Iterable[bytes]) -> bytes:
+    """Return the files of ZIP archives as one gzip stream, the same bytes for the same files."""
+    contents: dict[str, bytes] = {}
+    for each in archives:
+        with ZipFile(BytesIO(each)) as archive:
+            contents |= {name: archive.read(name) for name in archive.namelist()}
     index = json.dumps([[path, len(content)] for path, content in contents.items()], separators=(",", ":")).encode()
     return gzip.compress(b"".join([len(index).to_bytes(4, "little"), index, *contents.values()]), 9, mtime=0)

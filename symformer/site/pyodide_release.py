@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tarfile
 import tempfile
 from base64 import b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha512
 from io import BytesIO
 from pathlib import Path
 
 from ..catalogue.disk_cache import cache_folder
-from ..language.errors import SiteError
+from ..language.errors import DocumentError, SiteError
+from ..output.files import write
 
 VERSION = "314.0.7"
 INTEGRITY = "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="  # SHA-512
@@ -38,7 +39,9 @@ def pyodide_files() -> Mapping[str, bytes]:
     if not _is_intact(archive):
         archive = _download()
         if place is not None:
-            _keep(place, archive)
+            with suppress(OSError, DocumentError):  # the cache is optional
+                place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                write(str(place), archive)
     with tarfile.open(fileobj=BytesIO(archive)) as tar:
         return {name: _content(tar, f"package/{name}") for name in FILES}
 
@@ -85,15 +88,3 @@ def _content(tar: tarfile.TarFile, name: str) -> bytes:
     if file is None:
         raise SiteError(f"pyodide {VERSION} has no file {name}")
     return file.read()
-
-
-def _keep(place: Path, archive: bytes) -> None:
-    """Write the package to the cache. Errors are ignored, because the cache is optional."""
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, partial = tempfile.mkstemp(dir=place.parent, prefix=".symformer-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(archive)
-        os.replace(partial, place)  # atomic, for concurrent builds
-    except OSError:
-        return

@@ -156,7 +156,7 @@ async function show() {
   const told = question();
   if (!told.target) return;
   at("results").hidden = false;
-  same(told, chosen);
+  same(told, chosen, shown.get(chosen));
   remember();
   let answer = shown.get(chosen);
   if (!answer) {
@@ -165,6 +165,7 @@ async function show() {
     if (mine !== current) return;
     busy(false);
     if (!answer.error) shown.set(chosen, answer);
+    same(told, chosen, answer);
   }
   if (answer.error) return message(answer.error);
   message("");
@@ -182,7 +183,7 @@ async function safely(asking) {
 }
 
 function message(text) {
-  at("error").textContent = text && `${text[0].toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
+  at("error").textContent = text && `${text}${/[.?!]$/.test(text) ? "" : "."}`;
   if (text) at("answer").replaceChildren();
 }
 
@@ -227,11 +228,13 @@ function pythonFor({ target, quantity, sets, options, memory, devices }, chosen)
   const formula = `model.formula(${[literal(quantity), ...chosenOptions].join(", ")})`, sizes = pythonArguments(sets, whole).join(", ");
   lines.push(`model = sf.model(${literal(target)})`);
   if (chosen === "fit") lines.push(`sf.fit(model${sizes && `.set(${sizes})`}, memory=${literal(memory)}, devices=${devices})`);
-  else lines.push(`formula = ${formula}`, sizes ? `formula.value(${sizes})` : "formula");
+  else if (chosen === "costs") lines.push(`for quantity in ${JSON.stringify(root.dataset.costs.split(" "))}:`, `    print(quantity, model.formula(quantity))`);
+  else lines.push(`formula = ${formula}`, `print(formula, formula.value(${sizes}))`);
   return lines.join("\n");
 }
 
-function same(told, chosen) {
+function same(asked, chosen, answer) {
+  const told = answer?.sets ? { ...asked, sets: answer.sets } : asked; // with the sizes that the answer chose
   at("command-line").textContent = ["symformer", ...argumentsFor(told, chosen).map(quoted)].join(" ");
   at("python").textContent = pythonFor(told, chosen);
   at("config-note").hidden = told.target !== "config.json";
@@ -264,7 +267,7 @@ async function download(kind) {
   if (mine !== current) return;
   busy(false);
   if (answer.error) return message(answer.error);
-  if (kind === "svg") save(name, answer.html, "image/svg+xml");
+  if (kind === "svg") save(name, answer.text, "image/svg+xml");
   else if (kind === "json") save(name, answer.text, "application/json");
   else for (const file of answer.files) save(file.name, decoded(file.content));
 }
@@ -296,7 +299,7 @@ function drawField(field, place, given = []) {
   let input;
   if (field.kind === "flag") {
     input = element("input", { id, type: "checkbox", checked: given.length > 0 });
-    return element("div", { class: "field flag" }, input, " ", element("label", { for: id }, element("code", {}, words)), element("span", { class: "note" }, field.help ?? ""));
+    return element("div", { class: "field flag" }, input, " ", element("label", { for: id }, element("code", {}, words)), " ", element("span", { class: "note" }, field.help ?? ""));
   }
   if (field.kind === "choice" && !field.several) {
     input = element("select", { id }, element("option", { value: "" }, field.default ? `${field.default} (default)` : ""), ...field.choices.map((each) => element("option", {}, each)));
@@ -306,7 +309,7 @@ function drawField(field, place, given = []) {
     input = element("input", { id, type: "text", class: "code", required: field.required, list: /^TARGET/.test(field.label) ? "models" : undefined, ...usual });
     input.value = given.map((each) => (/[\s"]/.test(each) ? `"${each.replaceAll('"', "")}"` : each)).join(" ");
     if (!given.length && field.required && /^TARGET/.test(field.label)) input.value = target();
-    if (!given.length && field.name === "output" && field.required) input.value = form().name === "plot" ? "figure.tex" : `${form().name}.html`;
+    if (!given.length && field.name === "output" && field.required) input.value = form().name === "plot" ? "figure.tex" : form().name === "site" ? "site" : `${form().name}.html`;
   }
   const label = element("label", { for: id }, element("code", {}, words), field.required ? " (required)" : "");
   return element("div", { class: "field" }, label, input, element("span", { class: "note" }, field.help ?? ""));
@@ -335,11 +338,11 @@ function parsed(drawn, given) {
   const values = new Map(), plain = [], put = (field, value) => values.set(field.name, [...(values.get(field.name) ?? []), value]);
   for (let place = 0; place < given.length; place++) {
     const [name, ...rest] = given[place].split("=");
-    const field = drawn.fields.find(({ option }) => option && (option === given[place] || (option === name && rest.length)));
+    const field = drawn.fields.find(({ spellings }) => spellings?.includes(given[place]) || (rest.length && spellings?.includes(name)));
     if (given[place] === "--") { plain.push(...given.slice(place + 1)); break; }
     if (!field) plain.push(given[place]);
     else if (field.kind === "flag") put(field, "yes");
-    else if (field.option === given[place]) put(field, given[++place] ?? "");
+    else if (field.spellings.includes(given[place])) put(field, given[++place] ?? "");
     else put(field, rest.join("="));
   }
   const places = drawn.fields.filter(({ option }) => !option);
@@ -349,6 +352,7 @@ function parsed(drawn, given) {
 
 async function runCommand() {
   const given = commandArguments(), mine = ++current;
+  at("told").hidden = false;
   at("command-told").textContent = ["symformer", ...given.map(quoted)].join(" ");
   at("command-output").replaceChildren();
   remember(given);
