@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -135,11 +136,22 @@ def _missing_packages() -> Iterator[list[str]]:
         sys.meta_path.remove(finder)
 
 
+_ADVICE = re.compile(r"(?:, which is not installed)?[:;] (?:run )?pip install .*", re.DOTALL)
+
+
 def _without(package: str, error: str) -> str:
-    """Return the sentence for an error that a missing package causes, or the error if it does not."""
-    if "install" not in error and "ModuleNotFoundError" not in error:
+    """Return the sentence for an error that a missing package causes, or the error if it does not.
+
+    >>> _without("numpy", "this needs numpy; run pip install numpy, or pip install symformer[sweep]")
+    'this needs numpy, which this playground does not have; run the command on your own computer'
+    """
+    advice = "which this playground does not have; run the command on your own computer"
+    if "ModuleNotFoundError" in error:
+        return f"this needs {package}, {advice}"
+    if not _ADVICE.search(error):
         return error
-    return f"this needs {package}, which this playground does not have; run the command on your own computer"
+    needed = _ADVICE.sub("", error)
+    return f"{needed}, {advice}" if package in needed else f"{needed}; this needs {package}, {advice}"
 
 
 def _command(arguments: Sequence[str]) -> dict[str, Any]:

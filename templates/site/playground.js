@@ -45,8 +45,8 @@ function failed(fault, loading) {
     status("Python could not be loaded; check the network and reload the page.", null, true);
     return;
   }
-  const memory = /memory|out of bounds|allocat|RangeError/i.test(fault);
-  restart(memory ? "Python ran out of memory and was restarted; ask for something smaller." : "Python stopped and was restarted; try again.");
+  const causes = [[/call stack|recursion/i, "The input is nested too deeply; Python was restarted."], [/memory|out of bounds|allocat/i, "Python ran out of memory and was restarted; ask for something smaller."]];
+  restart(causes.find(([pattern]) => pattern.test(fault))?.[1] ?? "Python stopped and was restarted; try again.");
   startWorker();
 }
 
@@ -287,11 +287,18 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-function drawForm(given = []) {
-  const drawn = form(), values = parsed(drawn, given);
+// Draws the form of the chosen command with the arguments of a link, or with the usual ones.
+function drawForm(given = null) {
+  const drawn = form(), values = parsed(drawn, given ?? usualArguments(drawn));
   at("command-help").replaceChildren(...drawn.help.map((text) => element("p", {}, text)));
   at("fields").replaceChildren(...drawn.fields.map((field, place) => drawField(field, place, values.get(field.name))));
   at("command-output").replaceChildren();
+}
+
+function usualArguments({ name, fields }) {
+  const [first] = fields, output = fields.find((field) => field.name === "output" && field.required);
+  const file = { plot: "figure.tex", site: "site" }[name] ?? `${name}.html`;
+  return [...(output ? [output.option, file] : []), ...(/^TARGET/.test(first?.label) && target() ? [target()] : [])];
 }
 
 function drawField(field, place, given = []) {
@@ -308,7 +315,6 @@ function drawField(field, place, given = []) {
     const usual = { placeholder: field.default ?? (field.several ? "several, separated by spaces" : field.label), autocomplete: "off", spellcheck: "false" };
     input = element("input", { id, type: "text", class: "code", required: field.required, list: /^TARGET/.test(field.label) ? "models" : undefined, ...usual });
     input.value = given.map((each) => (/[\s"]/.test(each) ? `"${each.replaceAll('"', "")}"` : each)).join(" ");
-    if (!given.length && field.required && /^TARGET/.test(field.label)) input.value = target();
     if (!given.length && field.name === "output" && field.required) input.value = form().name === "plot" ? "figure.tex" : form().name === "site" ? "site" : `${form().name}.html`;
   }
   const label = element("label", { for: id }, element("code", {}, words), field.required ? " (required)" : "");
