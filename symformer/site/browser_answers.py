@@ -17,13 +17,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from ..language.errors import SymformerError
 from ..models.model import Model
-from ..output.blocks import Block, BriefBlock, Document, Heading, Paragraph, Strong, Table
+from ..output.blocks import Block, BriefBlock, Document, Paragraph, Strong, Table
 
 _BLANK = "\N{BRAILLE PATTERN BLANK}"  # stands for a space that a browser must not fold, which is not printable
 USUAL_SIZES = {"B": 1, "S": 512, "C": 512}  # for the table of costs, unless the question sets them
@@ -62,6 +61,7 @@ class Question:
         The memory of a device, for what fits.
     devices
         The number of devices, for what fits.
+
     """
 
     target: str
@@ -183,7 +183,7 @@ def _command(arguments: Sequence[str]) -> dict[str, Any]:
 def _html(blocks: Sequence[Block | BriefBlock]) -> str:
     from ..documents.formats.html import FORMAT
 
-    return FORMAT.fragment(Document("", "", [*blocks]))  # type: ignore[list-item]
+    return FORMAT.fragment(Document("", "", [*blocks]))
 
 
 def _resolved(asked: Question, quantity: str) -> tuple[Model, Any]:
@@ -261,7 +261,8 @@ def fit_view(asked: Question) -> dict[str, Any]:
     check_conventions(given)
     model, conventions = resolve(asked.target, {**given, "weights": "bf16"}, asked.sets, ["inference-memory"])
     del conventions["weights"]
-    found = fit(model, devices=asked.devices, memory=asked.memory, **conventions)
+    run: dict[str, Any] = {"devices": asked.devices, "memory": asked.memory, **conventions}
+    found = fit(model, **run)
     return {"html": _html(found.to_blocks())}
 
 
@@ -275,8 +276,9 @@ def tree_view(asked: Question) -> dict[str, Any]:
         if isinstance(block, Table):
             indents = [before.replace(" ", _BLANK) for before, _ in block.branches]
             rows = [[[before, *row[0]], *row[1:]] for before, row in zip(indents, block.rows, strict=True)]
-            block = Table(block.head, rows, block.align)
-        blocks.append(block)
+            blocks.append(Table(block.head, rows, block.align))
+        else:
+            blocks.append(block)
     return {"html": _html(blocks).replace(_BLANK, "&nbsp;")}
 
 
@@ -293,8 +295,8 @@ def derivation_view(asked: Question) -> dict[str, Any]:
     from .. import __version__
     from ..documents.derivation_document import laid_out
     from ..documents.formats.html import FORMAT
-    from ..views.derivation_facts import derivation_facts
     from ..targets.resolution import pairs, resolve
+    from ..views.derivation_facts import derivation_facts
 
     model, conventions = resolve(asked.target, pairs(asked.options), asked.sets, [asked.quantity])
     document = laid_out(derivation_facts(model, [asked.quantity], conventions), __version__)

@@ -43,7 +43,9 @@ def site_page(template: str, path: str, section: str = "", *, current: bool = Fa
     """
     policy = content_policy(values.pop("policy", {}))
     shared = {"root": "../" * path.count("/"), "section": section, "current": current, "policy": policy}
-    made = environment().get_template(f"site/{template}").render(shared | {"version": _version(), "path": path} | values)
+    made = (
+        environment().get_template(f"site/{template}").render(shared | {"version": _version(), "path": path} | values)
+    )
     return SiteFile(path, made.encode())
 
 

@@ -266,6 +266,7 @@ async function download(kind) {
   });
   if (mine !== current) return;
   busy(false);
+  at("error").textContent = "";
   if (answer.error) return message(answer.error);
   if (kind === "svg") save(name, answer.text, "image/svg+xml");
   else if (kind === "json") save(name, answer.text, "application/json");
