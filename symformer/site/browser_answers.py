@@ -15,7 +15,7 @@ import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
@@ -287,7 +287,8 @@ def figure_view(asked: Question) -> dict[str, Any]:
     from ..documents.figures.inset import illustration
     from ..views.figure_facts import figure_facts
 
-    return {"html": _html(illustration(figure_facts(*_resolved(asked, asked.quantity))))}
+    (block,) = illustration(figure_facts(*_resolved(asked, asked.quantity)))
+    return {"html": _html([replace(block, number=1)])}
 
 
 def derivation_view(asked: Question) -> dict[str, Any]:

@@ -226,6 +226,11 @@ assert.match(await page.locator("#answer").innerText(), /1,557,611,200 parameter
 await follow(page, { model: "gpt2" });
 told("out of memory and cancelled: the page goes on");
 
+// ---- no findings of axe above minor ----
+await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
+const { violations } = await page.evaluate(() => axe.run());
+assert.deepEqual(violations.filter(({ impact }) => impact !== "minor").map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(" | ")}`), []);
+
 // ---- downloads ----
 for (const [kind, pattern] of [["md", /12LE|12 ?L/], ["tex", /\\begin\{document\}/], ["html", /<!DOCTYPE html>/], ["json", /"value": 124439808/], ["svg", /^<svg /]]) {
   const [file] = await Promise.all([page.waitForEvent("download"), page.click(`[data-download=${kind}]`)]);
@@ -318,7 +323,7 @@ told(`first answer / (bare Pyodide + import sympy): cold ${(median(taken.cold) /
 const quick = await open(await fresh(), "#model=gpt2");
 await settled(quick);
 const further = [];
-for (const model of ["gpt2", "gpt2-xl", "llama-2-7b", "llama-3-8b", "mixtral", "t5", "bert", "mamba", "qwen3-moe", "deepseek-v3"]) further.push(await clock(() => follow(quick, { model })));
+for (const model of ["gpt2-large", "gpt2-xl", "llama-2-7b", "llama-3-8b", "mixtral", "t5", "bert", "mamba", "qwen3-moe", "deepseek-v3"]) further.push(await clock(() => follow(quick, { model })));
 told(`further answers: median ${median(further).toFixed(2)} s, longest ${Math.max(...further).toFixed(2)} s`);
 
 assert.deepEqual(heard, []);
