@@ -153,6 +153,48 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     )
 
 
+@dataclass(frozen=True)
+class DerivationSections:
+    """The blocks of the short form of one quantity, for a page that orders them itself."""
+
+    result: Sequence[Block]  # the formula, its value and its conditions
+    totals: Table  # of each part
+    letters: Sequence[Block]
+    checked: Line
+    figure: Sequence[FigureBlock]
+    relative: Sequence[Block]  # without a heading
+
+
+def sections(found: DerivationFacts, more: Sequence[Block] = ()) -> DerivationSections:
+    """Return the sections of the first quantity of a derivation.
+
+    Parameters
+    ----------
+    found
+        The facts, which may be those of the short form.
+    more
+        Further blocks of the page; the table of letters also explains their symbols.
+
+    """
+    one = found.quantities[0]
+    chapter = _chapter(one, found.subject, "short", first=True)
+    totals, about = chapter.checked
+    if not isinstance(totals, Table) or not isinstance(about, Paragraph):
+        raise TypeError(f"{one.formula.id} has no table of its parts")
+    shown = [*chapter.result, *chapter.holds, totals, *more]
+    related = nearest(found.relative)[1:] if found.relative else []
+    if found.relative:
+        related[-1:-1] = _further_symbols(related, shown, found.relative.structure.names[1])
+    return DerivationSections(
+        result=[*chapter.result, *chapter.holds],
+        totals=totals,
+        letters=_alphabet(found.subject, found.places, one.formula, shown),
+        checked=about.line,
+        figure=illustration(found.figure) if found.figure else [],
+        relative=related,
+    )
+
+
 def _labels(found: DerivationFacts) -> Iterator[Label]:
     """Yield the labels of the totals of parts in the quantity whose difference from the nearest relative is shown."""
     for each in found.quantities:

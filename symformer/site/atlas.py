@@ -1,0 +1,23 @@
+"""The atlas: a page for every model, the index, the comparison and the reference pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .atlas_entry import AtlasEntry
+from .atlas_index import index_files
+from .atlas_target import chosen_targets
+from .page_pool import all_model_files
+from .site_file import SiteFile, SiteOptions
+from .site_page import shared_files
+
+
+def atlas(options: SiteOptions) -> Iterator[SiteFile]:
+    """Yield the files of the atlas. Raises UnknownNameError for an unknown target."""
+    targets = chosen_targets(options.targets)
+    yield from shared_files()
+    entries: list[AtlasEntry] = []
+    for made in all_model_files(targets, options):
+        entries.append(made.entry)
+        yield from made.files
+    yield from index_files(entries, options)
