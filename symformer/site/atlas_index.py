@@ -28,6 +28,7 @@ def index_files(entries: Sequence[AtlasEntry], options: SiteOptions) -> Iterator
         "atlas",
         options=options,
         current=True,
+        policy={"connect-src": ("'self'",)},
         metadata=Metadata("symformer: an atlas of transformers", DESCRIPTION, _site(options)),
         entries=_ordered(entries),
         families=sorted(families, key=lambda each: each[0].lower()),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
+from urllib.parse import quote
+from zlib import MAX_WBITS, compressobj
 
 from markupsafe import Markup
 from sympy import Symbol
@@ -49,7 +52,7 @@ from ..views.derivation_facts import derivation_facts
 from ..views.relative_facts import RelativeFacts, relative_facts
 from ..views.stored_summaries import relative_of
 from .atlas_entry import AtlasEntry, entry_of, papers_of_architecture
-from .atlas_target import AtlasTarget, architecture_of
+from .atlas_target import AtlasTarget, architecture_of, chosen_targets
 from .cost_table import CostTable, cost_table, exact_amount, short_amount
 from .mechanisms import MEANINGS
 from .site_file import SiteFile, SiteOptions
@@ -115,6 +118,7 @@ def model_files(target: AtlasTarget, options: SiteOptions) -> ModelFiles:
     flat, cited = numbered(flat)
     keys = list(dict.fromkeys([*cited, *papers_of_architecture(model), *papers_of(params)]))
     bibtex = bibtex_of(model, params, __version__)
+    config = _config(target)
     data = _data(entry, model, formulas, costs)
     page = site_page(
         "model.html.jinja",
@@ -135,10 +139,12 @@ def model_files(target: AtlasTarget, options: SiteOptions) -> ModelFiles:
         presets=_presets(target, model),
         relative=_relative_path(related),
         descendants=_descendants(model) if target.kind == "architecture" else (),
+        present=_paths(options.targets),
         papers=[(HTML.anchor(f"ref:{key}"), paper(key), _address(paper(key))) for key in keys],
         bibtex=bibtex,
         certificate=f"certificates/{model.id}.json" if architecture_of(model) else "",
-        config=_config(target),
+        config=config,
+        question=_question(target, config),
     )
     return ModelFiles(
         entry,
@@ -341,6 +347,20 @@ def _config(target: AtlasTarget) -> str:
         return ""
     class_name, model_type = target.config
     return json.dumps({"model_type": model_type, "architectures": [class_name]})
+
+
+@cache
+def _paths(names: tuple[str, ...] | None) -> frozenset[str]:
+    """Return the paths of the pages of the site's models."""
+    return frozenset(each.path for each in chosen_targets(names))
+
+
+def _question(target: AtlasTarget, config: str) -> str:
+    """Return the part of the playground's address that asks for the model, by its name or by its config."""
+    if target.typed:
+        return f"model={quote(target.typed, safe='')}"
+    pressed = compressobj(wbits=-MAX_WBITS)
+    return f"config={urlsafe_b64encode(pressed.compress(config.encode()) + pressed.flush()).decode().rstrip('=')}"
 
 
 def _markdown(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -101,7 +100,8 @@ def atlas_targets() -> tuple[AtlasTarget, ...]:
     return (*own, *presets, *found)
 
 
-def chosen_targets(names: Sequence[str] | None) -> tuple[AtlasTarget, ...]:
+@cache
+def chosen_targets(names: tuple[str, ...] | None) -> tuple[AtlasTarget, ...]:
     """Return the models with these names, or all of them. Raises UnknownNameError."""
     if names is None:
         return atlas_targets()

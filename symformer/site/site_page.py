@@ -55,7 +55,7 @@ def site_page(
     path: str,
     section: str = "",
     *,
-    options: SiteOptions,
+    options: SiteOptions | None = None,
     metadata: Metadata | None = None,
     current: bool = False,
     policy: Mapping[str, Sequence[str]] | None = None,
@@ -87,7 +87,7 @@ def site_page(
     sources = dict(policy or {})
     if article:
         sources["script-src"] = (*sources.get("script-src", ()), script_hash(article))
-    base = options.base_url.rstrip("/") + "/" if options.base_url else ""
+    base = options.base_url.rstrip("/") + "/" if options and options.base_url else ""
     shared = {
         "root": "../" * path.count("/"),
         "path": path,

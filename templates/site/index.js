@@ -5,7 +5,7 @@
   const body = table.tBodies[0];
   const form = document.getElementById("search");
   const fields = Object.fromEntries(["query", "family", "mechanism", "kind"].map((id) => [id, document.getElementById(id)]));
-  const answer = await fetch("models.json");
+  const answer = await fetch("models.json").catch(() => ({ ok: false }));
   if (!answer.ok) return; // the table works without it
   const facts = new Map((await answer.json()).map((model) => [model.path, model]));
   const other = { mla: "latent attention", moe: "experts", gqa: "grouped-query attention", mqa: "multi-query attention", swa: "sliding window", rope: "rotary positions", ssm: "state-space mixer", mamba: "state-space mixer", swiglu: "gated mlp" };
