@@ -105,10 +105,10 @@ def nearest_relative(name: str) -> Relative | None:
 
 def _candidates(name: str) -> Iterator[_Candidate]:
     """Yield the older architectures with which an architecture can be compared."""
-    own, published = _described(name), published(name)
+    own, date = _described(name), published(name)
     for other in architectures.names():
         since = published(other)
-        if (since, other) >= (published, name):
+        if (since, other) >= (date, name):
             continue
         try:
             theirs = _described(other)

@@ -17,12 +17,12 @@ from sympy import Symbol
 from .. import __version__, architectures
 from ..algebra.structure_profile import PARTS, profiles
 from ..algebra.structure_words import line as phrase_line
-from ..catalogue.entries import find_entry
-from ..documents.derivation_document import sections
+from ..certificates import certificates_of
+from ..documents.derivation_document import document, sections
+from ..documents.formats import render
 from ..documents.formats.html import markup
 from ..documents.formats.md import FORMAT as MARKDOWN
 from ..documents.formats.site_html import FORMAT as HTML
-from ..documents.sentences import sentence
 from ..formulas.formula import Formula
 from ..formulas.structured_form import structured
 from ..language.errors import SymformerError
@@ -46,7 +46,7 @@ from ..output.blocks import (
     plain,
 )
 from ..output.chain import Chain
-from ..papers import Paper, cited_papers, paper, split_at_keys
+from ..papers import Paper, paper, split_at_keys
 from ..views.citations import bibtex_of, papers_of
 from ..views.derivation_facts import derivation_facts
 from ..views.relative_facts import RelativeFacts, relative_facts
@@ -55,6 +55,7 @@ from .atlas_entry import AtlasEntry, entry_of, papers_of_architecture
 from .atlas_target import AtlasTarget, architecture_of, chosen_targets
 from .cost_table import CostTable, cost_table, exact_amount, short_amount
 from .mechanisms import MEANINGS
+from .preview_card import card
 from .site_file import SiteFile, SiteOptions
 from .site_page import Metadata, site_page
 
@@ -125,7 +126,7 @@ def model_files(target: AtlasTarget, options: SiteOptions) -> ModelFiles:
         target.path,
         "atlas",
         options=options,
-        metadata=_metadata(entry, params, keys),
+        metadata=_metadata(entry, params, keys, _picture(target)),
         entry=entry,
         target=target,
         lead=markup("").join(map(HTML.piece, _lead(target, model))),
@@ -142,18 +143,26 @@ def model_files(target: AtlasTarget, options: SiteOptions) -> ModelFiles:
         present=_paths(options.targets),
         papers=[(HTML.anchor(f"ref:{key}"), paper(key), _address(paper(key))) for key in keys],
         bibtex=bibtex,
-        certificate=f"certificates/{model.id}.json" if architecture_of(model) else "",
+        certificate=f"certificates/{model.id}.json" if certificates_of(model.id) else "",
         config=config,
         question=_question(target, config),
     )
-    return ModelFiles(
-        entry,
-        (
-            page,
-            SiteFile(f"models/{target.slug}.md", _markdown(entry, target, model, flat, keys, bibtex).encode()),
-            SiteFile(f"models/{target.slug}.json", _compact(data)),
-        ),
-    )
+    files = [
+        page,
+        SiteFile(f"models/{target.slug}.md", _markdown(entry, target, model, flat, keys, bibtex).encode()),
+        SiteFile(f"models/{target.slug}.json", _compact(data)),
+    ]
+    if options.base_url:
+        files.append(SiteFile(_picture(target), card(entry, params)))
+    if target.kind == "architecture":
+        derivation = document(model, ["params"], __version__)
+        files.append(SiteFile(f"derivations/{target.slug}.html", render(derivation, "html")))
+    return ModelFiles(entry, tuple(files))
+
+
+def _picture(target: AtlasTarget) -> str:
+    """Return the path of the picture that previews of links show."""
+    return f"pictures/{target.slug}.png"
 
 
 def _further_formulas(model: Model) -> Iterator[Formula]:
@@ -187,9 +196,7 @@ def _cost_blocks(costs: CostTable) -> list[Block]:
         head[1] = ["One input"]
     rows: list[Sequence[Line]] = []
     for row in costs.rows:
-        cells: list[Line] = [
-            [f"{exact_amount(each)} ({short_amount(each, row.cost.unit)})"] for each in row.amounts
-        ]
+        cells: list[Line] = [[f"{exact_amount(each)} ({short_amount(each, row.cost.unit)})"] for each in row.amounts]
         rows.append([[row.title], *cells, *([cells[0]] * (columns - len(cells)))])
     blocks: list[Block] = [Table(head, rows, "l" + "r" * columns)]
     return [*blocks, *(Paragraph([f"{', '.join(titles)}: {why}."]) for why, titles in costs.refused.items())]
@@ -247,12 +254,14 @@ def _facts(entry: AtlasEntry, model: Model) -> Iterator[tuple[str, str]]:
         yield "Paper", str(entry.year)
 
 
-def _metadata(entry: AtlasEntry, params: Formula, keys: Sequence[str]) -> Metadata:
+def _metadata(entry: AtlasEntry, params: Formula, keys: Sequence[str], picture: str) -> Metadata:
     """Return what search engines and previews of links show."""
     number = f"{entry.params:,} parameters. " if entry.params is not None else ""
     formula = params.text()
     shown = formula if len(formula) <= 120 else f"{params.leading().expr} + …"
-    description = f"{entry.title}: {number}N = {shown}. FLOPs, KV cache and memory in closed form, checked against PyTorch."
+    description = (
+        f"{entry.title}: {number}N = {shown}. FLOPs, KV cache and memory in closed form, checked against PyTorch."
+    )
     article = {
         "@context": "https://schema.org",
         "@type": "TechArticle",
@@ -264,7 +273,7 @@ def _metadata(entry: AtlasEntry, params: Formula, keys: Sequence[str]) -> Metada
             for each in map(paper, keys)
         ],
     }
-    return Metadata(f"{entry.title} · symformer", description, article)
+    return Metadata(f"{entry.title} · symformer", description, article, picture)
 
 
 def _identified(found: Paper) -> Mapping[str, str]:
@@ -394,7 +403,13 @@ def _data(entry: AtlasEntry, model: Model, formulas: Sequence[Formula], costs: C
             if not letter(size).run
         ],
         "formulas": [
-            [each.measure.name, each.measure.title, each.measure.letter, HTML.math(tree(each.display_expr)), each.text()]
+            [
+                each.measure.name,
+                each.measure.title,
+                each.measure.letter,
+                HTML.math(tree(each.display_expr)),
+                each.text(),
+            ]
             for each in formulas
         ],
         "costs": [

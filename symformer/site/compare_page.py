@@ -8,7 +8,9 @@ from ..documents.formats.base_language import templates
 from .site_file import SiteFile, SiteOptions
 from .site_page import Metadata, site_page
 
-DESCRIPTION = "Compare two transformers: their structure, sizes, parameters, FLOPs and memory, exact and in closed form."
+DESCRIPTION = (
+    "Compare two transformers: their structure, sizes, parameters, FLOPs and memory, exact and in closed form."
+)
 
 
 def comparison_files(options: SiteOptions) -> Iterator[SiteFile]:

@@ -55,7 +55,9 @@ MECHANISMS: tuple[Mechanism, ...] = (
     Mechanism("learned positions", "learned position embeddings", "positions", "learned position"),
     Mechanism("relative positions", "learned biases or scores of distances", "positions", "learned biases"),
     Mechanism("ALiBi", "linear biases of the scores", "positions", "ALiBi"),
-    Mechanism("parallel block", "attention and the MLP in parallel", "arrangement", "attention and the MLP in parallel"),
+    Mechanism(
+        "parallel block", "attention and the MLP in parallel", "arrangement", "attention and the MLP in parallel"
+    ),
     Mechanism("post-norm", "a norm after each residual sum", "arrangement", "post-norm"),
     Mechanism("hyper-connections", "several residual streams", "residual", "residual streams"),
     Mechanism("shared layers", "layers that share their weights", "sharing", ""),

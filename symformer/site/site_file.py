@@ -17,6 +17,7 @@ class SiteFile:
         The path below the root of the site, with slashes, such as ``models/gpt2.html``.
     content
         The bytes of the file.
+
     """
 
     path: str
@@ -38,6 +39,7 @@ class SiteOptions:
         The address from which the playground fetches the config.json of a model on the Hub.
     wheels
         A folder of wheels built for Pyodide, such as numpy's, that the playground can load, or None.
+
     """
 
     base_url: str | None = None

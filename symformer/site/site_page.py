@@ -107,8 +107,8 @@ def site_page(
 def script_json(data: Mapping[str, Any]) -> Markup:
     """Return data for a script element, without signs that could end it.
 
-    >>> script_json({"name": "</script>"})
-    Markup('{"name":"\\u003c/script\\u003e"}')
+    >>> print(script_json({"name": "</script>"}))
+    {"name":"\\u003c/script\\u003e"}
     """
     spelt = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return markup(spelt.translate({ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}))
@@ -125,7 +125,7 @@ def content_policy(more: Mapping[str, Sequence[str]]) -> str:
 
 
 def shared_files() -> Iterator[SiteFile]:
-    """Yield the files that all pages load: the style sheet, the font of formulas, the icon and the script for copying."""
+    """Yield the files that all pages load: the style sheet, the font of formulas, the icon and a script that copies."""
     yield SiteFile("assets/site.css", style().encode())
     yield SiteFile(f"assets/{FONT}", (templates() / "fonts" / FONT).read_bytes())
     yield SiteFile("assets/icon.svg", (templates() / "site" / "icon.svg").read_bytes())

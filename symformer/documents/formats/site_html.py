@@ -10,6 +10,7 @@ from ...output.blocks import Block, Document
 from .base_language import environment
 from .html import HTML, markup
 from .page_layout import is_tall
+from .short_mathml import with_short_math
 
 CONTENT = "content"  # the block of the template of derivations that prints the blocks of a document
 
@@ -22,7 +23,7 @@ class SitePage(HTML):
         template = environment().get_template(self.template)
         document = self.prepared(Document("", "", blocks))
         context = template.new_context({"document": document, "language": self, "page": self.page, "tall": is_tall})
-        return markup("".join(template.blocks[CONTENT](context)).strip())
+        return markup(with_short_math("".join(template.blocks[CONTENT](context)).strip()))
 
 
 FORMAT = SitePage()
