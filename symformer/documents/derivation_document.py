@@ -50,7 +50,7 @@ from ..views.figure_facts import FigureFacts
 from ..views.formula_facts import CheckFacts, ConditionFacts, SubjectFacts, is_per_rank
 from .amount_table import Rows, amount_table
 from .condition_text import conditions
-from .figures.inset import illustration
+from .figures.inset import compact_illustration, illustration
 from .key_result import message
 from .named_parts import definitions, with_named_parts
 from .nearest_relative import nearest
@@ -190,9 +190,15 @@ def sections(found: DerivationFacts, more: Sequence[Block] = ()) -> DerivationSe
         totals=totals,
         letters=_alphabet(found.subject, found.places, one.formula, shown),
         checked=about.line,
-        figure=illustration(found.figure) if found.figure else [],
+        figure=_figure(found.figure) if found.figure else [],
         relative=related,
     )
+
+
+def _figure(found: FigureFacts) -> list[FigureBlock]:
+    """Return the figure of a model, with drawings in less detail for a page on which it is too large."""
+    (whole,), (compact,) = illustration(found), compact_illustration(found)
+    return [replace(whole, overviews=compact.overviews)]
 
 
 def _labels(found: DerivationFacts) -> Iterator[Label]:

@@ -22,11 +22,12 @@ from ..documents.derivation_document import document, sections
 from ..documents.formats import render
 from ..documents.formats.html import markup
 from ..documents.formats.md import FORMAT as MARKDOWN
+from ..documents.formats.short_mathml import with_short_math
 from ..documents.formats.site_html import FORMAT as HTML
 from ..formulas.formula import Formula
 from ..formulas.structured_form import structured
 from ..language.errors import SymformerError
-from ..language.notation.display_tree import Label, tree
+from ..language.notation.display_tree import Label, Tree, tree
 from ..language.notation.text import json_number
 from ..language.symbols import letter, print_order
 from ..models.model import Model
@@ -39,6 +40,7 @@ from ..output.blocks import (
     FigureBlock,
     Heading,
     Line,
+    Math,
     Paragraph,
     References,
     Table,
@@ -398,18 +400,12 @@ def _data(entry: AtlasEntry, model: Model, formulas: Sequence[Formula], costs: C
         "title": entry.title,
         "family_title": entry.family_title,
         "sizes": [
-            [HTML.math(tree(size)), size_meaning(size, places.get(str(size))), number]
+            [_shown(tree(size)), size_meaning(size, places.get(str(size))), number]
             for size, number in sorted(model.known.items(), key=lambda each: print_order(each[0]))
             if not letter(size).run
         ],
         "formulas": [
-            [
-                each.measure.name,
-                each.measure.title,
-                each.measure.letter,
-                HTML.math(tree(each.display_expr)),
-                each.text(),
-            ]
+            [each.measure.name, each.measure.title, each.measure.letter, _shown(tree(each.display_expr))]
             for each in formulas
         ],
         "costs": [
@@ -418,6 +414,11 @@ def _data(entry: AtlasEntry, model: Model, formulas: Sequence[Formula], costs: C
         "lengths": list(costs.lengths),
         "structure": _structure(model),
     }
+
+
+def _shown(shown: Tree) -> str:
+    """Return mathematics in HTML that a line can break."""
+    return with_short_math(str(HTML.piece(Math(shown))))
 
 
 def _structure(model: Model) -> list[Any]:

@@ -37,21 +37,12 @@ _SDPA = {"dtype": "bf16", "implementation": "sdpa"}
 _STATES = {"recipe": "bf16", "implementation": "none"}
 COSTS = (
     Cost("weights", "Weights in bf16", "weight-memory", "bytes", {"weights": "bf16"}),
-    Cost("forward", "Forward FLOPs per token", "flops", "FLOPs", per_token=True, whole="Forward FLOPs of an input"),
+    Cost("forward", "Forward FLOPs per token", "flops", "FLOPs", per_token=True, whole="Forward FLOPs"),
     Cost("decode", "FLOPs to generate the last token", "decode-flops", "FLOPs", behind=1),
     Cost("cache", "KV cache and recurrent states in bf16", "kv-cache", "bytes", {"dtype": "bf16"}),
     Cost("inference", "Weights and cache in bf16", "inference-memory", "bytes", {"weights": "bf16"}, behind=1),
-    Cost(
-        "train", "Training FLOPs per token", "train-flops", "FLOPs", per_token=True, whole="Training FLOPs of an input"
-    ),
-    Cost(
-        "activations",
-        "Activations of one sequence in bf16",
-        "activations",
-        "bytes",
-        _SDPA,
-        whole="Activations of one input in bf16",
-    ),
+    Cost("train", "Training FLOPs per token", "train-flops", "FLOPs", per_token=True, whole="Training FLOPs"),
+    Cost("activations", "Activations in bf16", "activations", "bytes", _SDPA),
     Cost("states", "Weights, gradients and AdamW states", "train-memory", "bytes", _STATES),
 )
 

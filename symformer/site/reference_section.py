@@ -179,7 +179,8 @@ def _displayed(source: str) -> str:
     found = _ALIGNED.search(source)
     rows = re.split(r"\\\\\s*\n", found[1].strip()) if found else [source]
     lines = [_math(row.replace("&", " ").strip()).replace("<math", '<math displaystyle="true"', 1) for row in rows]
-    return f'<div class="displayed">{"".join(f"<div>{line}</div>" for line in lines)}</div>'
+    body = "".join(f"<div>{line}</div>" for line in lines)
+    return f'<div class="displayed" tabindex="0" role="group" aria-label="Formula">{body}</div>'
 
 
 def _anchored(taken: dict[str, int]) -> Callable[[re.Match[str]], str]:

@@ -53,7 +53,7 @@
 
   const table = (head, rows, name, numeric) => element("div", { class: "table", tabindex: "0", role: "group", "aria-label": name },
     element("table", { class: "cost" },
-      element("thead", {}, element("tr", {}, ...head.map((words, index) => element("th", { scope: "col", ...(numeric && index ? { class: "right" } : {}) }, words)))),
+      element("thead", {}, element("tr", {}, ...head.map((words, index) => words ? element("th", { scope: "col", ...(numeric && index ? { class: "right" } : {}) }, words) : element("td")))),
       element("tbody", {}, ...rows)));
   const row = (first, cells, kind = "") => element("tr", {}, element("th", { scope: "row", ...(first.html ? { html: first.html } : {}) }, ...(first.html ? [] : [first])),
     ...cells.map((cell) => element("td", { ...(kind ? { class: kind } : {}), ...(cell.html !== undefined ? { html: cell.html } : {}) }, ...(cell.html !== undefined ? [] : [].concat(cell)))));
@@ -118,7 +118,7 @@
     const formulas = [...new Set([...first.formulas, ...second.formulas].map(([name]) => name))].flatMap((name) => {
       const both = [first, second].map((each) => each.formulas.find(([other]) => other === name));
       const [, title, letter] = both.find(Boolean);
-      return [element("h3", {}, title[0].toUpperCase() + title.slice(1)), ...both.map((each, index) => element("p", { class: "formula" }, element("b", {}, [first, second][index].title), ": ",
+      return [element("h3", {}, title[0].toUpperCase() + title.slice(1)), ...both.map((each, index) => element("p", { class: "formula", tabindex: "0", role: "group", "aria-label": `${title} of ${[first, second][index].title}` }, element("b", {}, [first, second][index].title), ": ",
         each ? element("span", { html: `<math><mi>${letter.replace(/[^A-Za-z]/g, "")[0]}</mi><mo>=</mo></math> ${each[3]}` }) : "no formula that fits this page"))];
     });
     const names = [first.name, second.name];
