@@ -76,7 +76,7 @@ class ModelFiles:
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A section of a page: its anchor and title, and its content in HTML."""
 
     anchor: str
@@ -204,7 +204,7 @@ def _cost_blocks(costs: CostTable) -> list[Block]:
     return [*blocks, *(Paragraph([f"{', '.join(titles)}: {why}."]) for why, titles in costs.refused.items())]
 
 
-def _bodies(blocks: Sequence[Block]) -> list[Section]:
+def _bodies(blocks: Sequence[Block]) -> list[PageSection]:
     """Return the sections in HTML. The costs have a table in the template, next to the formulas of the section."""
     groups: list[tuple[Heading, list[Block]]] = []
     for block in blocks:
@@ -213,7 +213,7 @@ def _bodies(blocks: Sequence[Block]) -> list[Section]:
         elif groups[-1][0].anchor != COST or isinstance(block, Equation):
             groups[-1][1].append(block)
     return [
-        Section(heading.anchor, plain(heading.line), HTML.body(group))
+        PageSection(heading.anchor, plain(heading.line), HTML.body(group))
         for heading, group in groups
         if group or heading.anchor == COST
     ]
