@@ -22,7 +22,7 @@ from typing import Any
 
 from ..language.errors import SymformerError
 from ..models.model import Model
-from ..output.blocks import Block, BriefBlock, Document, Paragraph, Strong, Table
+from ..output.blocks import Block, BriefBlock, Paragraph, Strong, Table
 
 _BLANK = "\N{BRAILLE PATTERN BLANK}"  # stands for a space that a browser must not fold, which is not printable
 USUAL_SIZES = {"B": 1, "S": 512, "C": 512}  # for the table of costs, unless the question sets them
@@ -181,9 +181,9 @@ def _command(arguments: Sequence[str]) -> dict[str, Any]:
 
 
 def _html(blocks: Sequence[Block | BriefBlock]) -> str:
-    from ..documents.formats.html import FORMAT
+    from ..documents.formats.site_html import FORMAT
 
-    return FORMAT.fragment(Document("", "", [*blocks]))
+    return FORMAT.body([*blocks])
 
 
 def _resolved(asked: Question, quantity: str) -> tuple[Model, Any]:
@@ -295,13 +295,12 @@ def derivation_view(asked: Question) -> dict[str, Any]:
     """Return the whole derivation."""
     from .. import __version__
     from ..documents.derivation_document import laid_out
-    from ..documents.formats.html import FORMAT
     from ..targets.resolution import pairs, resolve
     from ..views.derivation_facts import derivation_facts
 
     model, conventions = resolve(asked.target, pairs(asked.options), asked.sets, [asked.quantity])
     document = laid_out(derivation_facts(model, [asked.quantity], conventions), __version__)
-    return {"html": FORMAT.fragment(document)}
+    return {"html": _html(document.blocks)}
 
 
 def svg_view(asked: Question) -> dict[str, Any]:

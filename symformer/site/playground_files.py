@@ -16,7 +16,7 @@ from .command_forms import command_forms
 from .package_archive import package_archive
 from .pyodide_release import pyodide_files
 from .site_file import SiteFile, SiteOptions
-from .site_page import shared_files, site_page
+from .site_page import Metadata, shared_files, site_page
 
 FOLDER = "assets/playground"
 SCRIPTS = ("playground.js", "worker.js", "python.mjs")
@@ -39,6 +39,11 @@ def playground(options: SiteOptions) -> Iterator[SiteFile]:
         "playground.html.jinja",
         "playground.html",
         "playground",
+        options=options,
+        metadata=Metadata(
+            "Playground: formulas of any transformer in the browser",
+            "Parameters, FLOPs, memory, figure and derivation of any transformer, computed in your browser.",
+        ),
         current=True,
         policy={
             "script-src": ("'wasm-unsafe-eval'",),

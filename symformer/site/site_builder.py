@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from html import escape
 from itertools import chain
 from pathlib import Path
 
 from ..language.errors import SiteError
 from ..output.files import check_folder, write
+from .atlas import atlas
 from .playground_files import playground
 from .site_file import SiteFile, SiteOptions, SitePart
 from .site_page import shared_files
 
-PARTS: tuple[SitePart, ...] = (playground,)
+PARTS: tuple[SitePart, ...] = (atlas, playground)
 MANIFEST = ".symformer-site.json"  # the paths of all files; a folder that has it was written by this module
 
 
 def site_files(options: SiteOptions) -> Iterator[SiteFile]:
     """Yield the files of the site, each as soon as it is made. No two have the same path."""
-    made: set[str] = set()
+    paths: dict[str, None] = {}
     for file in chain(shared_files(), *(part(options) for part in PARTS)):
-        if file.path not in made:
-            made.add(file.path)
+        if file.path not in paths:
+            paths[file.path] = None
             yield file
+    if options.base_url:
+        yield sitemap(paths, options.base_url)
+
+
+def sitemap(paths: Iterable[str], base_url: str) -> SiteFile:
+    """Return the sitemap of the pages among these files.
+
+    >>> sitemap(["index.html", "models/gpt2.html", "a.css"], "https://a.org/b/").content.decode().count("<loc>")
+    2
+    """
+    base = base_url.rstrip("/")
+    pages = [path.removesuffix("index.html") for path in paths if path.endswith(".html")]
+    rows = "".join(f"<url><loc>{escape(f'{base}/{path}')}</loc></url>\n" for path in pages)
+    start = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+    return SiteFile("sitemap.xml", f"{start}{rows}</urlset>\n".encode())
 
 
 def check_site_folder(folder: str) -> None:

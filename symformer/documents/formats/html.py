@@ -35,8 +35,8 @@ from ...output.blocks import (
     Ref,
     Table,
 )
-from .base_language import Language, environment, printable, templates
-from .page_layout import EquationLine, Page, is_tall
+from .base_language import Language, printable, templates
+from .page_layout import EquationLine, Page
 from .tex import FORMAT as LATEX
 
 NARROW, WIDE = 24, 44  # maximum characters of a label next to a line, on any screen and on a wide one
@@ -78,12 +78,6 @@ class HTML(Language):
 
     def prepared(self, document: Document) -> Document:
         return _anchored(document)
-
-    def fragment(self, document: Document) -> str:
-        """Return the blocks of a document as HTML without the frame of a page."""
-        template = environment().get_template(self.template)
-        values = {"document": self.prepared(document), "language": self, "page": self.page, "tall": is_tall}
-        return "".join(template.blocks["content"](template.new_context(values)))
 
     def line(self, line: Line) -> Markup:
         return markup("").join(self.piece(piece) for piece in line)
@@ -208,7 +202,7 @@ class HTML(Language):
     @cached_property
     def policy(self) -> Markup:
         """The content security policy: only this style, these scripts and embedded data."""
-        style, script = _hash(self.style), " ".join(map(_hash, self.scripts))
+        style, script = script_hash(self.style), " ".join(map(script_hash, self.scripts))
         return markup(
             f"default-src 'none'; style-src {style}; script-src {script}; font-src data:; img-src data:; "
             "base-uri 'none'; form-action 'none'"
@@ -220,7 +214,8 @@ def markup(spelt: str) -> Markup:
     return Markup(spelt)  # noqa: S704
 
 
-def _hash(content: str) -> str:
+def script_hash(content: str) -> str:
+    """Return the source of a content security policy that allows an inline script or style."""
     return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
 
