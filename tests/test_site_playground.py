@@ -15,10 +15,11 @@ import click
 import pytest
 
 import symformer as sf
+from symformer.commands.browser_entry import answer
 from symformer.commands.cli import COMMANDS, Commands
 from symformer.language.errors import SiteError, SymformerError
 from symformer.site import browser_answers, package_archive, site_builder
-from symformer.site.browser_answers import VIEWS, answer
+from symformer.site.browser_answers import VIEWS
 from symformer.site.command_forms import command_forms
 from symformer.site.compile_modules import compile_archive
 from symformer.site.playground_files import checked_endpoint
@@ -99,7 +100,8 @@ def test_missing_packages_are_named() -> None:
     code = (
         "import json, sys\n"
         "from importlib.machinery import PathFinder\n"
-        "from symformer.site.browser_answers import COMPILED, answer\n"
+        "from symformer.commands.browser_entry import answer\n"
+        "from symformer.site.browser_answers import COMPILED\n"
         "class Without:\n"
         "    @staticmethod\n"
         "    def find_spec(name, path=None, target=None):\n"
@@ -118,7 +120,7 @@ def test_missing_packages_are_named() -> None:
 
 
 def test_forms_have_every_option_of_every_command() -> None:
-    forms = {form["name"]: form for form in command_forms()}
+    forms = {form["name"]: form for form in command_forms(Commands())}
     assert list(forms) == list(COMMANDS)
     for name, command in Commands().items():
         fields = forms[name]["fields"]
@@ -194,7 +196,7 @@ def test_symformer_never_reaches_the_parts_of_sympy_that_are_left_out() -> None:
         "        if name.startswith(gone): raise ModuleNotFoundError(name)\n"
         "sys.meta_path.insert(0, Gone())\n"
         "import json, symformer\n"
-        "from symformer.site.browser_answers import answer\n"
+        "from symformer.commands.browser_entry import answer\n"
         "for view in ('formula', 'costs', 'fit', 'tree'):\n"
         "    assert 'error' not in json.loads(answer(json.dumps({'view': view, 'target': 'llama-2-7b'})))\n"
         "for words in ('compare gpt2 gpt2-xl', 'explain gpt2 124439808', 'sensitivity gpt2'):\n"

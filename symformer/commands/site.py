@@ -64,7 +64,9 @@ def command(
     from ..site.site_builder import check_site_folder, write_site
     from ..site.site_file import SiteOptions
     from ..site.site_server import site_server
+    from .cli import Commands
 
+    options = SiteOptions(base_url, only or None, endpoint, wheels, Commands())
     check_site_folder(output)
     if wheels is not None:
         check_folder(wheels, to_write=False)
@@ -72,7 +74,7 @@ def command(
     try:
         files, size = 0, 0
         with progress("files") as told:
-            for file in write_site(output, SiteOptions(base_url, only or None, endpoint, wheels)):
+            for file in write_site(output, options):
                 files, size = files + 1, size + len(file.content)
                 told(files, None)
         print_error(f"wrote {files:,} files, {size:,} bytes, in {os.path.join(output, '')}")

@@ -18,11 +18,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..language.errors import SymformerError
 from ..models.model import Model
 from ..output.blocks import Block, BriefBlock, Paragraph, Strong, Table
+
+if TYPE_CHECKING:
+    import click
 
 _BLANK = "\N{BRAILLE PATTERN BLANK}"  # stands for a space that a browser must not fold, which is not printable
 USUAL_SIZES = {"B": 1, "S": 512, "C": 512}  # for the table of costs, unless the question sets them
@@ -79,13 +82,23 @@ class Question:
         return cls(str(told["target"]), **lists, **texts, devices=int(told.get("devices") or 1))  # type: ignore[arg-type]
 
 
-def answer(asked: str) -> str:
-    """Return the answer to a question as JSON: ``html``, ``text`` and ``files``, or ``error``, one sentence."""
+def browser_answer(asked: str, cli: click.Command) -> str:
+    """Return the answer to a question as JSON: ``html``, ``text`` and ``files``, or ``error``, one sentence.
+
+    Parameters
+    ----------
+    asked
+        The question as JSON: ``view`` and the fields of :class:`Question`, or ``arguments`` of a command; and
+        ``files``, the texts of files by name.
+    cli
+        The group of all commands.
+
+    """
     told = json.loads(asked)
     with _folder(told.get("files", {})), _missing_packages() as missing:
         try:
             if "arguments" in told:
-                found = _command([*map(str, told["arguments"])])
+                found = _command(cli, [*map(str, told["arguments"])])
             else:
                 found = VIEWS[told["view"]](Question.of(told))
         except SymformerError as error:
@@ -154,11 +167,9 @@ def _without(package: str, error: str) -> str:
     return f"{needed}, {advice}" if package in needed else f"{needed}; this needs {package}, {advice}"
 
 
-def _command(arguments: Sequence[str]) -> dict[str, Any]:
+def _command(cli: click.Command, arguments: Sequence[str]) -> dict[str, Any]:
     """Run a command and return what it prints and writes."""
     from click.testing import CliRunner
-
-    from ..commands.cli import cli
 
     before = {path for path in Path().rglob("*") if path.is_file()}
     ran = CliRunner().invoke(cli, [*arguments], prog_name="symformer")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
-from ..commands.cli import Commands
 
-
-def command_forms() -> list[dict[str, Any]]:
-    """Return the forms of all commands, in the order in which the help lists them."""
-    return [_form(name, command) for name, command in Commands().items()]
+def command_forms(commands: Mapping[str, click.Command]) -> list[dict[str, Any]]:
+    """Return the forms of commands, by name, in the order in which the help lists them."""
+    return [_form(name, command) for name, command in commands.items()]
 
 
 def _form(name: str, command: click.Command) -> dict[str, Any]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any
 from urllib.parse import urlsplit
 
 from ..configs.config_json import MAX_BYTES
@@ -57,7 +56,7 @@ def playground(options: SiteOptions) -> Iterator[SiteFile]:
         costs=" ".join(USUAL_COSTS),
         quantities=_quantities(),
     )
-    files = [page, *_assets(release, packages)]
+    files = [page, *_assets(release, packages, options)]
     yield from files
     yield _service_worker([*files, *shared_files()])
 
@@ -80,14 +79,14 @@ def _quantities() -> list[tuple[str, str]]:
     return [(name, quantity(name).measure.title) for name in [*usual, *names[len(usual) :]]]
 
 
-def _assets(release: Any, packages: bytes) -> Iterator[SiteFile]:
+def _assets(release: Mapping[str, bytes], packages: bytes, options: SiteOptions) -> Iterator[SiteFile]:
     for name in SCRIPTS:
         yield SiteFile(f"{FOLDER}/{name}", (templates() / "site" / name).read_bytes())
     for name in ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm"):
         yield SiteFile(f"{FOLDER}/{name}", release[name])
     yield SiteFile(f"{FOLDER}/python_stdlib.zip", EMPTY_ZIP)
     yield SiteFile(f"{FOLDER}/packages.bin.gz", packages)
-    for name, told in (("commands", command_forms()), ("models", _models())):
+    for name, told in (("commands", command_forms(options.commands)), ("models", _models())):
         yield SiteFile(f"{FOLDER}/{name}.json", json.dumps(told, separators=(",", ":")).encode())
 
 

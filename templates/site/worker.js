@@ -27,7 +27,7 @@ async function archive() {
 
 async function start() {
   const python = await startPython(loadPyodide, here, archive());
-  const answers = python.pyimport("symformer.site.browser_answers");
+  const answers = python.pyimport("symformer.commands.browser_entry");
   // From here on, Python cannot reach the network: a worker does not inherit the page's content security policy.
   for (const name of ["fetch", "XMLHttpRequest", "WebSocket", "WebTransport", "EventSource", "importScripts"]) self[name] = undefined;
   postMessage({ ready: true });

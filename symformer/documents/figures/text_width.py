@@ -14,6 +14,7 @@ from ...language.errors import DocumentError
 from ...output.blocks import Line
 from ..formats.base_language import templates
 from ..formats.typ import PRINTED
+from .embedded_font import embedded_width
 
 _PAGE = """#set text(font: "New Computer Modern")
 #let words(size, body) = {
@@ -35,9 +36,7 @@ class Ruler:
     def width(self, line: Line, size: float) -> float:
         """Return the width of a line in points, or a guess until ``settle`` has measured it."""
         if not _measures():
-            from .browser_text_width import ScreenRuler
-
-            return ScreenRuler().width(line, size)
+            return embedded_width(line, size)
         key = (PRINTED.line(line), size)
         if key not in self._known:
             self._asked[key] = None

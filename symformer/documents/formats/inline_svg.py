@@ -7,7 +7,7 @@ from html import escape
 
 from ...language.notation.svg import svg
 from ...output.blocks import Code, Math, Piece, Strong
-from ..figures.browser_text_width import CODE
+from ..figures.embedded_font import CODE
 from ..figures.primitives import BLACK, Circle, Drawing, Path, Rect, Shape, Words
 from .base_language import printable, templates
 from .units import number as n
