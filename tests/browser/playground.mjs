@@ -176,7 +176,7 @@ for (const [text, pattern] of [
   ["[1, 2]", /config\.json/],
   ["{}", /model_type/],
   [`{"model_type": "no-such-model", "architectures": ["NoSuchForCausalLM"]}`, /no-such-model|NoSuch/],
-  ["[".repeat(100_000), /nested too deeply/],
+  ["[".repeat(100_000), /levels deep/],
   [`{"model_type": "gpt2", "n_layer": ${"9".repeat(5000)}}`, /n_layer|digits|large/],
   [`{"model_type": "<img src=x onerror=alert(1)>"}`, /<img src=x/],
 ]) {
