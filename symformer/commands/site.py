@@ -10,6 +10,8 @@ from . import completion_values
 from .base_command import Command
 from .terminal import print_error, progress
 
+POINTLESS = ("completion", "site")  # commands that a page does not offer
+
 
 @click.command("site", cls=Command)
 @click.option(
@@ -66,7 +68,8 @@ def command(
     from ..site.site_server import site_server
     from .cli import Commands
 
-    options = SiteOptions(base_url, only or None, endpoint, wheels, Commands())
+    offered = {name: each for name, each in Commands().items() if name not in POINTLESS}
+    options = SiteOptions(base_url, only or None, endpoint, wheels, offered)
     check_site_folder(output)
     if wheels is not None:
         check_folder(wheels, to_write=False)

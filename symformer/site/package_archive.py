@@ -19,7 +19,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from io import BytesIO
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile, is_zipfile
 
 from ..catalogue.disk_cache import cache_folder
 from ..documents.formats.base_language import templates
@@ -131,9 +131,22 @@ def _sources(pyodide: Mapping[str, bytes], wheels: str | None) -> Iterator[tuple
                 yield f"site-packages/{path}", Path(str(file.locate())).read_bytes()
     yield from _tree("site-packages/symformer", files("symformer"))
     yield from _tree("site-packages/symformer/templates", templates())
-    for wheel in sorted(Path(wheels).glob("*.whl")) if wheels is not None else ():
+    for wheel in () if wheels is None else _wheels(wheels):
         with ZipFile(wheel) as found:
             yield from ((f"site-packages/{name}", found.read(name)) for name in found.namelist() if name[-1] != "/")
+
+
+def _wheels(folder: str) -> list[Path]:
+    """Return the wheels in a folder. Raises SiteError if there are none, or one is built for another platform."""
+    found = sorted(Path(folder).glob("*.whl"))
+    if not found:
+        raise SiteError(f"{folder} has no wheels (.whl)")
+    for wheel in found:
+        if not wheel.stem.endswith(("-any", "_wasm32")):
+            raise SiteError(f"{wheel.name} is not built for Pyodide; the name of such a wheel ends in _wasm32.whl")
+        if not is_zipfile(wheel):
+            raise SiteError(f"{wheel} is not a wheel: it is no ZIP archive")
+    return found
 
 
 def _is_used(path: str) -> bool:

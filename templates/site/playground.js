@@ -466,7 +466,7 @@ async function open() {
   });
   at("file").addEventListener("change", () => { if (at("file").files[0]) paste(at("file").files[0]); at("file").value = ""; });
   for (const kind of ["dragover", "drop"]) {
-    root.addEventListener(kind, (event) => {
+    document.addEventListener(kind, (event) => {
       event.preventDefault();
       if (kind === "drop" && event.dataTransfer.files[0]) paste(event.dataTransfer.files[0]);
     });
