@@ -142,6 +142,13 @@ def test_an_encoder_states_why_it_has_no_cache() -> None:
     assert "not causal" in why
 
 
+def test_a_class_of_the_catalogue_has_training_memory_without_activations() -> None:
+    (target,) = chosen_targets(("hf:rwkv",))
+    (states,) = [row.amounts for row in cost_table(target.model()).rows if row.cost.key == "states"]
+    # 16 bytes for each parameter, and a counter of 4 bytes for each tensor: 18 in each of 32 layers, and 6 others
+    assert states == (16 * 7_392_649_216 + 4 * (18 * 32 + 6),)
+
+
 def test_costs_without_a_length_are_those_of_one_input() -> None:
     (target,) = chosen_targets(("vit",))
     found = cost_table(target.model())

@@ -223,9 +223,12 @@ def _lead(target: AtlasTarget, model: Model) -> Line:
     """Return a sentence on what the page is about."""
     if target.kind == "class" and target.config:
         class_name, model_type = target.config
+        stated = "The numbers are those of its default config."
+        if not model.known:
+            stated = "Its default config does not state all sizes, so this page has no numbers."
         return [
             "The class ", Code(class_name), " of transformers for configs with the model type ", Code(model_type),
-            ", from symformer's catalogue. The numbers are those of its default config.",
+            f", from symformer's catalogue. {stated}",
         ]  # fmt: skip
     if target.kind == "architecture":
         shown = "" if not model.known else model.name

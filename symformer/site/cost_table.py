@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,6 +13,8 @@ from ..language.symbols import B, B_vis, C, P, S, S_enc
 from ..models.model import Model
 
 LENGTHS = (1_024, 8_192, 131_072)  # tokens
+# What a message states of the model and the quantity, which the row of the table states.
+_WHERE = re.compile(r"the catalogue has only params for \S+, not \S+: |\S+(?= needs values for )")
 _SCALES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
 
@@ -116,7 +119,7 @@ def _reason(model: Model, error: SymformerError) -> str:
     """Return the reason of a refusal as a clause."""
     if isinstance(error, WitnessError) and model.provenance.from_torch:
         return "the catalogue does not have the operations of this class"
-    said = str(error).removeprefix(f"{model.id}: ").rstrip(".")
+    said = _WHERE.sub("", str(error).removeprefix(f"{model.id}: ")).strip(" .…")
     return said.partition(";")[0] if isinstance(error, SizeError) else said
 
 
