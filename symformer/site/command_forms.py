@@ -34,6 +34,7 @@ def _field(param: click.Parameter) -> dict[str, Any]:
         if param.secondary_opts:
             found["off"] = param.secondary_opts[0]
     found["label"] = param.make_metavar(click.Context(click.Command("symformer")))
+    found["target"] = "target" in (param.name or "") or found["label"] == "TARGET"
     found["required"] = param.required
     found["several"] = bool(getattr(param, "multiple", False)) or param.nargs == -1
     if isinstance(param.type, click.Choice):

@@ -299,7 +299,7 @@ function drawForm(given = null) {
 function usualArguments({ name, fields }) {
   const [first] = fields, output = fields.find((field) => field.name === "output" && field.required);
   const file = { plot: "figure.tex", site: "site" }[name] ?? `${name}.html`;
-  return [...(output ? [output.option, file] : []), ...(/^TARGET/.test(first?.label) && target() ? [target()] : [])];
+  return [...(output ? [output.option, file] : []), ...(first?.target && target() ? [target()] : [])];
 }
 
 function drawField(field, place, given = []) {
@@ -314,13 +314,16 @@ function drawField(field, place, given = []) {
     input.value = given[0] ?? "";
   } else {
     const usual = { placeholder: field.default ?? (field.several ? "several, separated by spaces" : field.label), autocomplete: "off", spellcheck: "false" };
-    input = element("input", { id, type: "text", class: "code", required: field.required, list: /^TARGET/.test(field.label) ? "models" : undefined, ...usual });
+    input = element("input", { id, type: "text", class: "code", required: field.required, list: field.target ? "models" : undefined, ...usual });
     input.value = given.map((each) => (/[\s"]/.test(each) ? `"${each.replaceAll('"', "")}"` : each)).join(" ");
     if (!given.length && field.name === "output" && field.required) input.value = form().name === "plot" ? "figure.tex" : form().name === "site" ? "site" : `${form().name}.html`;
   }
   const label = element("label", { for: id }, element("code", {}, words), field.required ? " (required)" : "");
   return element("div", { class: "field" }, label, input, element("span", { class: "note" }, field.help ?? ""));
 }
+
+// The models that the form names.
+const namedModels = () => form().fields.flatMap((field, place) => (field.target ? several(at(`field-${place}`).value) : []));
 
 // The words of a field with several values, which spaces separate unless they are in quotes.
 const several = (text) => [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, inside, word]) => inside ?? word);
@@ -358,13 +361,13 @@ function parsed(drawn, given) {
 }
 
 async function runCommand() {
-  const given = commandArguments(), mine = ++current;
+  const given = commandArguments(), names = namedModels(), mine = ++current;
   at("told").hidden = false;
   at("command-told").textContent = ["symformer", ...given.map(quoted)].join(" ");
   at("command-output").replaceChildren();
   remember(given);
   busy(true);
-  const answer = await safely(async () => ask({ arguments: given, files: await filesFor(given) }));
+  const answer = await safely(async () => ask({ arguments: given, files: await filesFor(names) }));
   if (mine !== current) return at("command-output").replaceChildren(element("p", { class: "note" }, "Cancelled."));
   busy(false);
   const parts = [];

@@ -136,6 +136,7 @@ const page = await open(context, "#model=gpt2");
 await settled(page);
 assert.match(await page.locator("#answer").innerText(), /124,439,808 parameters/);
 await sameAsCommandLine(page);
+for (const worker of page.workers()) assert.equal(await worker.evaluate(() => typeof fetch + typeof XMLHttpRequest + typeof WebSocket), "undefined".repeat(3));
 
 // ---- views, and a permanent link that restores each ----
 for (const [view, pattern] of [["costs", /forward FLOPs/], ["fit", /largest batch/], ["tree", /resid_dropout/], ["figure", /124,439,808/], ["derivation", /References/]]) {
