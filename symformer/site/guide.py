@@ -13,7 +13,7 @@ from pathlib import Path
 from shutil import copyfile, copytree, ignore_patterns
 from tempfile import TemporaryDirectory
 
-from ..language.errors import DocumentError
+from ..language.errors import SiteError
 from .site_file import SiteFile, SiteOptions
 from .site_page import content_policy
 
@@ -38,7 +38,7 @@ _CHARSET = '<meta charset="utf-8">'
 
 
 def guide_files(options: SiteOptions) -> Iterator[SiteFile]:
-    """Yield the files of the guide.
+    """Return the files of the guide, which is built when the first one is taken. A missing Sphinx is an error at once.
 
     Parameters
     ----------
@@ -47,13 +47,17 @@ def guide_files(options: SiteOptions) -> Iterator[SiteFile]:
 
     Raises
     ------
-    DocumentError
+    SiteError
         If Sphinx is not installed, or if it reports a problem, such as a link without a target.
 
     """
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise DocumentError(f"the guide needs {missing[0]}; run {INSTALL}")
+        raise SiteError(f"the guide needs {missing[0]}; run {INSTALL}")
+    return _files()
+
+
+def _files() -> Iterator[SiteFile]:
     with TemporaryDirectory() as name:
         built = _built(Path(name))
         for path in sorted(built.rglob("*")):
@@ -70,7 +74,7 @@ def docs() -> Path:
     for folder in (package / "docs", package.parent / "docs"):
         if (folder / "conf.py").is_file():
             return folder
-    raise DocumentError(f"the sources of the guide are missing next to {package}; reinstall symformer")
+    raise SiteError(f"the sources of the guide are missing next to {package}; reinstall symformer")
 
 
 def secured(page: str) -> str:
@@ -113,7 +117,7 @@ def _built(folder: Path) -> Path:
         check=False,
     )
     if ran.returncode:
-        raise DocumentError(f"Sphinx cannot build the guide: {_reason(ran.stderr).replace(f'{folder}/', '')}")
+        raise SiteError(f"Sphinx cannot build the guide: {_reason(ran.stderr).replace(f'{folder}/', '')}")
     return folder / "html"
 
 

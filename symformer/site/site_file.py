@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from click import Command
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class SiteFile:
         The path below the root of the site, with slashes, such as ``models/gpt2.html``.
     content
         The bytes of the file.
+
     """
 
     path: str
@@ -38,12 +42,16 @@ class SiteOptions:
         The address from which the playground fetches the config.json of a model on the Hub.
     wheels
         A folder of wheels built for Pyodide, such as numpy's, that the playground can load, or None.
+    commands
+        The commands that the playground offers as forms, by name.
+
     """
 
     base_url: str | None = None
     targets: tuple[str, ...] | None = None
     endpoint: str = "https://huggingface.co"
     wheels: str | None = None
+    commands: Mapping[str, Command] = field(default_factory=dict)
 
 
 class SitePart(Protocol):

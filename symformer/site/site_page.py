@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from markupsafe import Markup
+
+from .. import __version__
 from ..documents.formats.base_language import environment, templates
-from .site_file import SiteFile
+from ..documents.formats.html import markup, script_hash
+from .site_file import SiteFile, SiteOptions
 
 # What a page may load: files of the site and nothing else. No page has inline scripts or styles.
 POLICY: Mapping[str, Sequence[str]] = {
@@ -23,7 +29,38 @@ FONT = "symformer-math.woff2"
 EMBEDDED = "data:font/woff2;base64,FONT"  # the font in the style sheet of documents of a single file
 
 
-def site_page(template: str, path: str, section: str = "", *, current: bool = False, **values: Any) -> SiteFile:
+@dataclass(frozen=True)
+class Metadata:
+    """What search engines and previews of links show of a page.
+
+    Attributes
+    ----------
+    title, description
+        The title of the page, and a sentence or two on what is on it.
+    article
+        The page in terms of schema.org, or nothing.
+    image
+        The path of a picture below the root of the site, or "".
+
+    """
+
+    title: str
+    description: str
+    article: Mapping[str, Any] = field(default_factory=dict)
+    image: str = ""
+
+
+def site_page(
+    template: str,
+    path: str,
+    section: str = "",
+    *,
+    options: SiteOptions | None = None,
+    metadata: Metadata | None = None,
+    current: bool = False,
+    policy: Mapping[str, Sequence[str]] | None = None,
+    **values: Any,
+) -> SiteFile:
     """Return a page of the site.
 
     Parameters
@@ -34,17 +71,47 @@ def site_page(template: str, path: str, section: str = "", *, current: bool = Fa
         The path of the page below the root of the site.
     section
         The part of the site that the page belongs to: "atlas", "compare", "playground", "guide" or "".
+    options
+        What the person who builds the site chooses.
+    metadata
+        What search engines and previews of links show.
     current
         True for the first page of the section.
+    policy
+        Further sources in the content security policy, by directive.
     values
-        The values that the template uses, by name. ``policy`` adds sources to the content security policy, by
-        directive.
+        The values that the template uses, by name.
 
     """
-    policy = content_policy(values.pop("policy", {}))
-    shared = {"root": "../" * path.count("/"), "section": section, "current": current, "policy": policy}
-    made = environment().get_template(f"site/{template}").render(shared | {"version": _version(), "path": path} | values)
+    article = script_json(metadata.article) if metadata and metadata.article else markup("")
+    sources = dict(policy or {})
+    if article:
+        sources["script-src"] = (*sources.get("script-src", ()), script_hash(article))
+    base = options.base_url.rstrip("/") + "/" if options and options.base_url else ""
+    shared = {
+        "root": "../" * path.count("/"),
+        "path": path,
+        "section": section,
+        "current": current,
+        "policy": content_policy(sources),
+        "version": __version__,
+        "metadata": metadata,
+        "article": article,
+        "address": f"{base}{path.removesuffix('index.html')}" if base else "",
+        "image": f"{base}{metadata.image}" if base and metadata and metadata.image else "",
+    }
+    made = environment().get_template(f"site/{template}").render(shared | values)
     return SiteFile(path, made.encode())
+
+
+def script_json(data: Mapping[str, Any]) -> Markup:
+    """Return data for a script element, without signs that could end it.
+
+    >>> print(script_json({"name": "</script>"}))
+    {"name":"\\u003c/script\\u003e"}
+    """
+    spelt = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return markup(spelt.translate({ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}))
 
 
 def content_policy(more: Mapping[str, Sequence[str]]) -> str:
@@ -58,10 +125,11 @@ def content_policy(more: Mapping[str, Sequence[str]]) -> str:
 
 
 def shared_files() -> Iterator[SiteFile]:
-    """Yield the files that all pages load: the style sheet, the font of formulas and the icon."""
+    """Yield the files that all pages load: the style sheet, the font of formulas, the icon and a script that copies."""
     yield SiteFile("assets/site.css", style().encode())
     yield SiteFile(f"assets/{FONT}", (templates() / "fonts" / FONT).read_bytes())
     yield SiteFile("assets/icon.svg", (templates() / "site" / "icon.svg").read_bytes())
+    yield SiteFile("assets/copy.js", (templates() / "derivation.js").read_bytes())
 
 
 @cache
@@ -69,9 +137,3 @@ def style() -> str:
     """Return the style sheet: the one of derivations, with the font in its own file, and the site's own."""
     derivation = (templates() / "derivation.css").read_text("utf-8").replace(EMBEDDED, FONT)
     return derivation + (templates() / "site" / "site.css").read_text("utf-8")
-
-
-def _version() -> str:
-    from .. import __version__
-
-    return __version__
