@@ -12,8 +12,12 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from symformer.documents.gallery_pages import CENSUS
+from symformer.site.reference_section import FOLDER, PAGES
+
 REPOSITORY = "https://github.com/symformer/symformer/blob/main/"
-ON_SITE = ("alphabet", "census", "corrections", "counted", "published", "published-numbers")
+# The page of the site for each report. The site has one page for all censuses.
+ON_SITE = {**{name: name for name in PAGES}, **dict.fromkeys(CENSUS, "census")}
 CONTRIBUTING = "contributing"  # the page that shows CONTRIBUTING.md
 SITE = "site:"  # the root of the site, until the place of the page is known
 
@@ -28,7 +32,7 @@ def link_out(app: Sphinx, docname: str, content: list[str]) -> None:
         path, anchor = match[1], match[2] or ""
         report = re.fullmatch(r"reports/([\w-]+)\.md", path)
         if report and report[1] in ON_SITE:
-            return f"]({SITE}reference/{report[1]}.html{anchor})"
+            return f"]({SITE}{FOLDER}/{ON_SITE[report[1]]}.html{anchor})"
         return f"]({REPOSITORY}{path}{anchor})"
 
     content[0] = re.sub(rf"\]\((?:\.\./){{{up}}}([^)#]+)(#[^)]*)?\)", address, content[0])
