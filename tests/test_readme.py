@@ -82,7 +82,18 @@ def run(command: str, output: str) -> None:
 
 
 RUNNING = [name for name, page in PAGES.items() if {"command", "session"} & {kind for kind, _ in snippets(page)}]
-SLOW = ("documents", "layouts", "certificates", "own-model", "own-module", "compare", "figures", "published", "verify")
+SLOW = (
+    "documents",
+    "layouts",
+    "certificates",
+    "own-model",
+    "own-module",
+    "teaching",
+    "compare",
+    "figures",
+    "published",
+    "verify",
+)
 
 
 @pytest.mark.parametrize("name", sampled(1000, RUNNING, lambda name: Path(name).stem not in SLOW))
