@@ -62,7 +62,7 @@ def main(source: str) -> None:
     font.flavor = "woff2"
     font.save(TARGET)
     TARGET.with_suffix(".json").write_text(json.dumps(advances(font), ensure_ascii=False, indent=0) + "\n", "utf-8")
-    print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes, {len(font.getGlyphOrder())} glyphs")  # noqa: T201
+    print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes, {len(font.getGlyphOrder())} glyphs")
 
 
 if __name__ == "__main__":

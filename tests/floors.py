@@ -26,6 +26,7 @@ FLOORS = [
     ["targets"],
     ["views"],
     ["documents"],
+    ["site"],
     ["commands"],
     ["__main__", "__init__", "extend", "symbols"],
 ]

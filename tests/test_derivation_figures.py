@@ -17,8 +17,9 @@ from click.testing import CliRunner
 from symformer.architectures import names
 from symformer.commands.cli import cli
 from symformer.documents.derivation_document import document
-from symformer.documents.figures.browser_text_width import ScreenRuler, advances
+from symformer.documents.figures.browser_text_width import ScreenRuler
 from symformer.documents.figures.detail import detail
+from symformer.documents.figures.embedded_font import advances
 from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_page import drawing
 from symformer.documents.figures.fitted_drawing import fitted_drawing

@@ -155,7 +155,7 @@ class FittingFormat(Immutable):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceFit(Answer):
-    """What fits on devices, as :func:`fit` returns it.
+    """What fits on devices, as :func:`symformer.fit` returns it.
 
     ``context`` is less than ``asked``, the given context, if the model has fewer positions.
     """

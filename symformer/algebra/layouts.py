@@ -100,7 +100,7 @@ TRAINING = Purpose(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Layouts(Answer):
-    """The layouts of a model on devices, as :func:`layouts` returns them.
+    """The layouts of a model on devices, as :func:`symformer.layouts` returns them.
 
     Attributes
     ----------

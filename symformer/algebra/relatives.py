@@ -105,10 +105,10 @@ def nearest_relative(name: str) -> Relative | None:
 
 def _candidates(name: str) -> Iterator[_Candidate]:
     """Yield the older architectures with which an architecture can be compared."""
-    own, published = _described(name), _published(name)
+    own, date = _described(name), published(name)
     for other in architectures.names():
-        since = _published(other)
-        if (since, other) >= (published, name):
+        since = published(other)
+        if (since, other) >= (date, name):
             continue
         try:
             theirs = _described(other)
@@ -186,7 +186,7 @@ def _described(name: str) -> dict[str, StackProfile]:
 
 
 @cache
-def _published(name: str) -> tuple[int, str]:
+def published(name: str) -> tuple[int, str]:
     """Return the date of the first paper that an architecture cites: its year, and its number on arXiv or "".
 
     The number states the month and the order within it. An architecture without a paper is newer than all others.

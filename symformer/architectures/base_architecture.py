@@ -120,7 +120,7 @@ def unknown(part: str) -> str:
 
 @dataclass(frozen=True)
 class WitnessSpec:
-    """The torch class of an architecture, by name. Only :mod:`symformer.witness` imports it."""
+    """The torch class of an architecture, by name. Only ``symformer.witness`` imports it."""
 
     stem: str = ""  # the prefix of its classes in transformers: Llama for LlamaConfig, LlamaModel, LlamaForCausalLM
     library: str = "transformers"  # the module of the classes, unless their names include it

@@ -67,7 +67,7 @@ class Store:
                 raise
 
     def _place(self, quantity: str) -> Path | None:
-        folder = _folder()
+        folder = cache_folder("traces")
         return None if folder is None else folder / f"{self.key[:32]}.{quantity}.json"
 
 
@@ -87,13 +87,14 @@ def digest() -> str:
     return sha256(b"".join(place.read_bytes() for place in sorted(package.rglob("*.py")))).hexdigest()[:16]
 
 
-def _folder() -> Path | None:
+def cache_folder(kind: str) -> Path | None:
+    """Return the folder that caches files of a kind, such as traces, or None if there is no cache."""
     named = os.environ.get(VARIABLE)
     if named is not None:
-        return Path(named) / "traces" if named else None
+        return Path(named) / kind if named else None
     base = os.environ.get("XDG_CACHE_HOME", "")
     with suppress(RuntimeError):  # a user without a home
-        return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "symformer" / "traces"
+        return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "symformer" / kind
     return None
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from ..components.base import Component
-from ..language.errors import CatalogueError
+from ..language.errors import CatalogueError, RuleError
 from ..language.letter_rules import other_names
 from ..ledger.facts import Ledger
 from ..models.model import Model
@@ -84,8 +85,10 @@ def model_of_records(target: str, find: Find, stored: Find | None = None) -> Mod
         if record.traced is not None:
             places = {**(_places(find(OPERATIONS), also) if also else {}), **record.places}
         else:
-            component = replace(record.operations, asked=quantity)
-            asks = {str(size) for size in Model(target=target, component=component).formula(quantity).dependencies}
+            model = Model(target=target, component=replace(record.operations, asked=quantity))
+            asks: set[str] = set()
+            with suppress(RuleError):  # under the default conventions, and raised again if these are requested
+                asks = {str(size) for size in model.formula(quantity).dependencies}
             places = _places(record, {*asks, *also})
         return Provenance(places=places, reading=record.reading, by=record.by, config=record.config)
 

@@ -37,6 +37,7 @@ COMMANDS = (
         "papers",
         "gallery",
         "new",
+        "site",
     ),
     "completion",
 )

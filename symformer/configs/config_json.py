@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import stat
 import time
@@ -16,6 +17,7 @@ from ..language.target import ConfigObject
 
 CONFIG = "config.json"
 PIPELINE = "model_index.json"  # of a diffusers pipeline
+PARSED = 500  # levels that json can parse with the stack of a browser
 MAX_BYTES = 16_000_000  # lists of unquantized layers can be 3 MB long
 DEEPEST = 32  # levels of nested lists and objects; published configs have at most 8
 FLOAT = "__float__"  # the key under which transformers writes numbers that JSON lacks
@@ -84,6 +86,8 @@ def _parsed(path: str, text: str) -> dict[str, Any]:
         raise ConfigError(f"{path} begins with a byte order mark; save it as UTF-8 without one")
     if not text.strip():
         raise ConfigError(f"{path} is empty; a config.json must be one JSON object")
+    if _brackets(text) > PARSED and _nesting(text) > PARSED:
+        raise ConfigError(_TOO_DEEP.format(path))
     try:
         config = json.loads(text, object_pairs_hook=_once)
     except _TwiceError as error:
@@ -103,6 +107,27 @@ def _parsed(path: str, text: str) -> dict[str, Any]:
 
 
 _TOO_DEEP = f"{{}} nests lists or objects more than {DEEPEST} levels deep, which no config.json does"
+
+
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]')
+
+
+def _brackets(text: str) -> int:
+    """Return the number of lists and objects that a text may open."""
+    return text.count("[") + text.count("{")
+
+
+def _nesting(text: str) -> int:
+    """Return how deep the lists and objects of a JSON text are nested, without parsing it.
+
+    >>> _nesting('{"a": [[1], "[[["]}')
+    3
+    """
+    depth = deepest = 0
+    for found in _BRACKET.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(found[0], 0)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _deeper(value: Any, most: int) -> bool:

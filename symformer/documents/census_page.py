@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from .. import architectures
-from ..catalogue.entries import CatalogueEntry, census_types, find_entry, record
+from ..catalogue.entries import CatalogueEntry, CensusEntry, census_types, find_entry, record
 from ..catalogue.record import OPERATIONS
 from ..language.notation.text import text
 from ..language.symbols import print_order
@@ -36,12 +36,21 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
 
     The first page counts them; the others list the formulas.
     """
-    filed = {kind: each for kind, each in census_types().items() if each.head in heads}
-    read = {kind: kept for kind, each in filed.items() if (kept := find_entry(each.name, kind))}
+    read = _read(heads)
+    links = _links(name, read)
+    made = {f"{name}.md": overview(name, title, heads)}
+    for file in dict.fromkeys(file for file, _ in links.values()):
+        kinds = [kind for kind, (other, _) in links.items() if other == file]
+        classes = [_class(links[kind][1], read[kind]) for kind in kinds]
+        made[file] = page("census-formulas.md", title=title, kinds=kinds, census=f"{name}.md", classes=classes)
+    return made
+
+
+def overview(name: str, title: str, heads: Sequence[str]) -> str:
+    """Return the page that counts the model types whose first head is one of ``heads``."""
+    filed, read = _filed(heads), _read(heads)
     built_in = {kind: name for name in architectures.names() for kind in architectures.model_types(name)}
-    pieces = [list(read)[start : start + MOST] for start in range(0, len(read), MOST)]
-    files = {f"{name}-{number}.md": kinds for number, kinds in enumerate(pieces, 1)}
-    links = {kind: (file, f"{kind}, {filed[kind].name}") for file, kinds in files.items() for kind in kinds}
+    links = _links(name, read)
     counted = {
         "types": filed.keys(),
         "built": {kind for kind, each in filed.items() if each.builds},
@@ -53,23 +62,38 @@ def pages(name: str, title: str, heads: Sequence[str]) -> dict[str, str]:
     if len(heads) > 1:
         columns["all"] = set(filed)
     versions = [libraries(kept.config.versions) for kept in read.values()]
-    made = {
-        f"{name}.md": page(
-            "census.md",
-            title=title,
-            versions=list(dict.fromkeys(versions)),
-            heads=list(columns),
-            counts={what: [len(kinds & column) for column in columns.values()] for what, kinds in counted.items()},
-            fixed=[(kind, *links[kind], kept.config.constants) for kind, kept in read.items() if kept.config.constants],
-            built_in=[(kind, built_in[kind]) for kind in filed if kind in built_in],
-            missing=[(kind, each) for kind, each in filed.items() if kind not in read and kind not in built_in],
-            files=files,
-        )
+    files: dict[str, list[str]] = {}
+    for kind, (file, _) in links.items():
+        files.setdefault(file, []).append(kind)
+    return page(
+        "census.md",
+        title=title,
+        versions=list(dict.fromkeys(versions)),
+        heads=list(columns),
+        counts={what: [len(kinds & column) for column in columns.values()] for what, kinds in counted.items()},
+        fixed=[(kind, *links[kind], kept.config.constants) for kind, kept in read.items() if kept.config.constants],
+        built_in=[(kind, built_in[kind]) for kind in filed if kind in built_in],
+        missing=[(kind, each) for kind, each in filed.items() if kind not in read and kind not in built_in],
+        files=files,
+    )
+
+
+def _filed(heads: Sequence[str]) -> dict[str, CensusEntry]:
+    """Return the model types whose first head is one of ``heads``."""
+    return {kind: each for kind, each in census_types().items() if each.head in heads}
+
+
+def _read(heads: Sequence[str]) -> dict[str, CatalogueEntry]:
+    """Return the entries of these types in the catalogue."""
+    return {kind: kept for kind, each in _filed(heads).items() if (kept := find_entry(each.name, kind))}
+
+
+def _links(name: str, read: Mapping[str, CatalogueEntry]) -> dict[str, tuple[str, str]]:
+    """Return the file and the heading of the formulas of each type."""
+    return {
+        kind: (f"{name}-{place // MOST + 1}.md", f"{kind}, {kept.config.name}")
+        for place, (kind, kept) in enumerate(read.items())
     }
-    for file, kinds in files.items():
-        classes = [_class(links[kind][1], read[kind]) for kind in kinds]
-        made[file] = page("census-formulas.md", title=title, kinds=kinds, census=f"{name}.md", classes=classes)
-    return made
 
 
 def sorted_types(

@@ -52,7 +52,7 @@ from ..views.figure_facts import FigureFacts
 from ..views.formula_facts import CheckFacts, ConditionFacts, SubjectFacts, is_per_rank
 from .amount_table import Rows, amount_table
 from .condition_text import conditions
-from .figures.inset import illustration
+from .figures.inset import compact_illustration, illustration
 from .formats.page_layout import FEW
 from .key_result import message
 from .named_parts import definitions, with_named_parts
@@ -183,6 +183,54 @@ def _with_rests(blocks: Sequence[Block]) -> list[Block]:
 
 
 OWN_TOTALS = " that have a total of their own."
+
+
+@dataclass(frozen=True)
+class DerivationSections:
+    """The blocks of the short form of one quantity, for a page that orders them itself."""
+
+    result: Sequence[Block]  # the formula, its value and its conditions
+    totals: Table  # of each part
+    letters: Sequence[Block]
+    checked: Line
+    figure: Sequence[FigureBlock]
+    relative: Sequence[Block]  # without a heading
+
+
+def sections(found: DerivationFacts, more: Sequence[Block] = ()) -> DerivationSections:
+    """Return the sections of the first quantity of a derivation.
+
+    Parameters
+    ----------
+    found
+        The facts, which may be those of the short form.
+    more
+        Further blocks of the page; the table of letters also explains their symbols.
+
+    """
+    one = found.quantities[0]
+    chapter = _chapter(one, found.subject, "short", first=True)
+    totals, about = chapter.checked
+    if not isinstance(totals, Table) or not isinstance(about, Paragraph):
+        raise TypeError(f"{one.formula.id} has no table of its parts")
+    shown = [*chapter.result, *chapter.holds, totals, *more]
+    related = nearest(found.relative)[1:] if found.relative else []
+    if found.relative:
+        related[-1:-1] = _further_symbols(related, shown, found.relative.structure.names[1])
+    return DerivationSections(
+        result=[*chapter.result, *chapter.holds],
+        totals=totals,
+        letters=_alphabet(found.subject, found.places, one.formula, shown),
+        checked=about.line,
+        figure=_figure(found.figure) if found.figure else [],
+        relative=related,
+    )
+
+
+def _figure(found: FigureFacts) -> list[FigureBlock]:
+    """Return the figure of a model, with drawings in less detail for a page on which it is too large."""
+    (whole,), (compact,) = illustration(found), compact_illustration(found)
+    return [replace(whole, overviews=compact.overviews)]
 
 
 def _labels(found: DerivationFacts) -> Iterator[Label]:

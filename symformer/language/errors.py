@@ -100,6 +100,10 @@ class DocumentError(SymformerError):
     """A document that cannot be written."""
 
 
+class SiteError(SymformerError):
+    """The static site cannot be built."""
+
+
 class OutputError(SymformerError):
     """Standard output that cannot be written to any more."""
 

@@ -115,6 +115,11 @@ def bibtex(ids: Sequence[str], version: str, options: Mapping[str, str] | None =
     return "\n\n".join(entries.values())
 
 
+def bibtex_of(model: Model, formula: Formula, version: str) -> str:
+    """Return the BibTeX entries of a formula of a model: its derivation, then the papers that it is based on."""
+    return "\n\n".join([_entry(model, formula, version), *(paper(each).bibtex() for each in papers_of(formula))])
+
+
 def _taken(id: str, given: Mapping[str, str]) -> dict[str, str]:
     """Return the options that the formula of an id has."""
     if not given:

@@ -52,7 +52,7 @@ def verify(
         The former spelling of ``**conventions``: a mapping. Give one of the two.
     **conventions
         Conventions that differ from those under which torch counts by default, such as ``optimizer="sgd"``; they are
-        one of the sets that :func:`provable` returns.
+        one of the sets that ``symformer.witness.provable`` returns.
 
     Returns
     -------

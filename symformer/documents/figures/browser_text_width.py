@@ -1,51 +1,17 @@
-"""The widths of lines in a browser, from the advance widths of the font embedded in the page."""
+"""The widths of lines in a browser, which uses the font embedded in the page."""
 
 from __future__ import annotations
 
-import json
-from functools import cache
-
-from ...language.notation.svg import SMALLER, runs
-from ...output.blocks import Code, Line, Math, Piece, Strong
-from ..formats.base_language import templates
+from ...output.blocks import Line
+from .embedded_font import embedded_width
 from .text_width import Ruler
-
-CODE = 0.84  # font size of code, relative to the text around it
-MONOSPACED = 0.61  # largest advance width of common monospaced fonts, relative to the font size
-BOLD = 1.06  # largest width of bold text, relative to regular text
-UNKNOWN = 1.0  # width of a character that the font lacks
 
 
 class ScreenRuler(Ruler):
     """Computes the widths of lines in a browser, without measuring."""
 
     def width(self, line: Line, size: float) -> float:
-        return size * sum(map(_width, line))
+        return embedded_width(line, size)
 
     def settle(self) -> bool:
         return False
-
-
-def _width(piece: Piece) -> float:
-    match piece:
-        case str():
-            return _told(piece)
-        case Math(shown):
-            return sum(_told(run) * (SMALLER if level else 1) for run, level in runs(shown))
-        case Code(words):
-            return len(words) * CODE * MONOSPACED
-        case Strong(words):
-            return _told(words) * BOLD
-    raise TypeError(f"not supported in a figure: {piece!r}")
-
-
-def _told(words: str) -> float:
-    known = advances()
-    return sum(known.get(character, UNKNOWN) for character in words)
-
-
-@cache
-def advances() -> dict[str, float]:
-    """Return the advance width of each character, relative to the font size."""
-    read = json.loads((templates() / "fonts" / "symformer-math.json").read_text("utf-8"))
-    return {character: int(wide) / 1000 for wide, characters in read.items() for character in characters}

@@ -1,14 +1,20 @@
-"""The widths of lines, measured by Typst: all lines of a figure at once, and each line only once."""
+"""The widths of lines, measured by Typst: all lines of a figure at once, and each line only once.
+
+Typst cannot be installed in a browser. There, the widths are those of the font that pages embed.
+"""
 
 from __future__ import annotations
 
 import json
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from ...language.errors import DocumentError
 from ...output.blocks import Line
 from ..formats.base_language import templates
 from ..formats.typ import PRINTED
+from .embedded_font import embedded_width
 
 _PAGE = """#set text(font: "New Computer Modern")
 #let words(size, body) = {
@@ -29,6 +35,8 @@ class Ruler:
 
     def width(self, line: Line, size: float) -> float:
         """Return the width of a line in points, or a guess until ``settle`` has measured it."""
+        if not _measures():
+            return embedded_width(line, size)
         key = (PRINTED.line(line), size)
         if key not in self._known:
             self._asked[key] = None
@@ -36,10 +44,10 @@ class Ruler:
 
     def settle(self) -> bool:
         """Measure all requested lines whose width is unknown; return False if there were none."""
-        import typst
-
         if not self._asked:
             return False
+        import typst
+
         lines = [f"#told({size}pt, [{spelt}])" for spelt, size in self._asked]
         try:
             source: Any = (_PAGE + "\n".join(lines)).encode()
@@ -49,3 +57,9 @@ class Ruler:
         self._known |= dict(zip(self._asked, json.loads(said), strict=True))
         self._asked.clear()
         return True
+
+
+@cache
+def _measures() -> bool:
+    """Return True if Typst is installed."""
+    return find_spec("typst") is not None

@@ -205,7 +205,7 @@ class HTML(Language):
     @cached_property
     def policy(self) -> Markup:
         """The content security policy: only this style, these scripts and embedded data."""
-        style, script = _hash(self.style), " ".join(map(_hash, self.scripts))
+        style, script = script_hash(self.style), " ".join(map(script_hash, self.scripts))
         return markup(
             f"default-src 'none'; style-src {style}; script-src {script}; font-src data:; img-src data:; "
             "base-uri 'none'; form-action 'none'"
@@ -217,7 +217,8 @@ def markup(spelt: str) -> Markup:
     return Markup(spelt)  # noqa: S704
 
 
-def _hash(content: str) -> str:
+def script_hash(content: str) -> str:
+    """Return the source of a content security policy that allows an inline script or style."""
     return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
 

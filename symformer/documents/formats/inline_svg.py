@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from html import escape
 
 from ...language.notation.svg import svg
 from ...output.blocks import Code, Math, Piece, Strong
-from ..figures.browser_text_width import CODE
+from ..figures.embedded_font import CODE
 from ..figures.primitives import BLACK, Circle, Drawing, Path, Rect, Shape, Words
-from .base_language import printable
+from .base_language import printable, templates
 from .units import number as n
 
 ZOOM = 1.9  # pixels per point, if there is room
@@ -32,6 +33,19 @@ def svg_element(drawing: Drawing, marked: bool = False) -> str:
     if drawing.width <= BROAD:
         return made
     return f'<div class="broad" tabindex="0" role="group" aria-label="Figure">\n{made}\n</div>'
+
+
+def svg_file(drawing: Drawing) -> str:
+    """Return a drawing as an SVG file, black on white, with the font of its formulas."""
+    font = b64encode((templates() / "fonts" / "symformer-math.woff2").read_bytes()).decode()
+    style = (
+        f'@font-face {{ font-family: "Symformer Math"; src: url("data:font/woff2;base64,{font}") format("woff2"); }}'
+        f" svg {{ background: {drawing.background}; color: {BLACK}; }}"
+        ' text { font-family: "Symformer Math", serif; } .code { font-family: monospace; }'
+    )
+    made = svg_element(drawing)
+    head, _, rest = made[made.index("<svg ") : made.index("</svg>")].partition(">")
+    return f'{head} xmlns="http://www.w3.org/2000/svg"><style>{style}</style>{rest}</svg>\n'
 
 
 def _shape(shape: Shape, marked: bool) -> str:

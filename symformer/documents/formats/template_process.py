@@ -106,7 +106,9 @@ def _names(given: Mapping[str, Any], made: type[str]) -> dict[str, Any]:
     speaks |= {name: rows(name) for name in ("equation", "computation")}
     speaks |= {"line": line, "contents": lambda _: chapters}
     speaks["strong"] = lambda told: made(language.strong(line(told)))
-    facts = {name: _fact(name) for name in ("long", "brief", "wide", "columns", "tail", "begun", "kept", "scaled", "split")}
+    facts = {
+        name: _fact(name) for name in ("long", "brief", "wide", "columns", "tail", "begun", "kept", "scaled", "split")
+    }
     return {
         "document": _record("Document", {**_frozen(given["about"], str), "blocks": blocks}),
         "language": _record("Language", speaks),

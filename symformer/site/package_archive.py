@@ -1,0 +1,195 @@
+"""The archive of Python code that the playground loads: the standard library, symformer and the packages it imports.
+
+The archive is one gzip stream: the length of an index, the index (the paths and lengths of the files, as JSON), and the
+contents of the files one after another. A worker unpacks it in milliseconds and writes no byte twice.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, is_zipfile
+
+from ..catalogue.disk_cache import cache_folder
+from ..documents.formats.base_language import templates
+from ..language.errors import DocumentError, SiteError
+from ..output.files import write
+from .pyodide_release import VERSION, node
+
+OWN = "site-packages/symformer/"
+PACKAGES = ("sympy", "mpmath", "jinja2", "markupsafe", "click", "rich")
+# Parts of SymPy that symformer never reaches: the rest of SymPy imports them only to print or test their own objects.
+UNUSED = (
+    "sympy/benchmarks/",
+    "sympy/categories/",
+    "sympy/crypto/",
+    "sympy/diffgeom/",
+    "sympy/holonomic/",
+    "sympy/liealgebras/",
+    *(f"sympy/physics/{name}/" for name in ("biomechanics", "continuum_mechanics", "control", "hep", "mechanics")),
+    *(f"sympy/physics/{name}" for name in ("hydrogen.py", "optics/", "paulialgebra.py", "pring.py", "qho_1d.py")),
+    *(f"sympy/physics/{name}" for name in ("quantum/", "secondquant.py", "sho.py", "vector/", "wigner.py")),
+    "sympy/sandbox/",
+    "sympy/stats/",
+    "sympy/testing/",
+    "sympy/parsing/autolev/",
+    "sympy/parsing/latex/",
+    "sympy/parsing/c/",
+    "sympy/parsing/fortran/",
+    "mpmath/tests/",
+    "symformer/templates/site/",
+)
+# Parts of the standard library that talk to servers or serve, which a browser cannot do.
+UNUSED_STDLIB = ("ftplib.py", "imaplib.py", "poplib.py", "pydoc_data/", "smtplib.py", "wsgiref/", "xmlrpc/")
+PATIENCE = 600.0  # seconds to compile 1,500 modules in WebAssembly, which takes about one minute
+
+
+def package_archive(pyodide: Mapping[str, bytes], wheels: str | None = None) -> bytes:
+    """Return the archive.
+
+    Parameters
+    ----------
+    pyodide
+        The files of Pyodide by name.
+    wheels
+        A folder of wheels built for this version of Pyodide, whose files are added as they are.
+
+    Raises
+    ------
+    SiteError
+        If a package is missing, or Node.js is not installed or cannot compile the modules.
+
+    """
+    release = sha256(VERSION.encode() + (files(__package__) / "compile_modules.py").read_bytes()).hexdigest()
+    sources = dict(sorted(_sources(pyodide, wheels)))
+    own = {path: content for path, content in sources.items() if path.startswith(OWN)}
+    libraries = {path: content for path, content in sources.items() if path not in own}
+    groups = {"symformer": own, "libraries": libraries}
+    digests = {name: _digest(release, group) for name, group in groups.items()}
+
+    def packed() -> bytes:
+        compiled = {
+            name: _cached(f"{name}.zip", digests[name], partial(_compiled, group, pyodide))
+            for name, group in groups.items()
+        }
+        return _packed(compiled.values())
+
+    return _cached("packages.bin.gz", sha256("".join(digests.values()).encode()).hexdigest(), packed)
+
+
+def _digest(release: str, sources: Mapping[str, bytes]) -> str:
+    found = sha256(release.encode())
+    for path, content in sources.items():
+        found.update(f"{path}\0{len(content)}\0".encode() + content)
+    return found.hexdigest()
+
+
+def _cached(name: str, digest: str, make: Callable[[], bytes]) -> bytes:
+    """Return a file from the cache if it was made from the same sources, or else make it.
+
+    The cached file starts with the digest of its sources. Errors of the cache are ignored, because it is optional.
+    """
+    folder = cache_folder("site")
+    place = None if folder is None else folder / name
+    head = bytes.fromhex(digest)
+    with suppress(OSError):
+        if place is not None and (kept := place.read_bytes()).startswith(head):
+            return kept[len(head) :]
+    content = make()
+    with suppress(OSError, DocumentError):
+        if place is not None:
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write(str(place), head + content)
+    return content
+
+
+def _sources(pyodide: Mapping[str, bytes], wheels: str | None) -> Iterator[tuple[str, bytes]]:
+    """Yield the path and the content of every file, below the folder of Python's standard library."""
+    with ZipFile(BytesIO(pyodide["python_stdlib.zip"])) as stdlib:
+        for name in stdlib.namelist():
+            if not name.endswith("/") and not name.startswith(UNUSED_STDLIB):
+                yield name, stdlib.read(name)
+    for package in PACKAGES:
+        try:
+            installed = distribution(package)
+        except PackageNotFoundError:
+            raise SiteError(f"the playground of the site requires {package}, which is not installed") from None
+        for file in installed.files or ():
+            path = file.as_posix()
+            if path.startswith(f"{package}/") and path.endswith((".py", ".json")) and _is_used(path):
+                yield f"site-packages/{path}", Path(str(file.locate())).read_bytes()
+    yield from _tree("site-packages/symformer", files("symformer"))
+    yield from _tree("site-packages/symformer/templates", templates())
+    for wheel in () if wheels is None else _wheels(wheels):
+        with ZipFile(wheel) as found:
+            yield from ((f"site-packages/{name}", found.read(name)) for name in found.namelist() if name[-1] != "/")
+
+
+def _wheels(folder: str) -> list[Path]:
+    """Return the wheels in a folder. Raises SiteError if there are none, or one is built for another platform."""
+    found = sorted(Path(folder).glob("*.whl"))
+    if not found:
+        raise SiteError(f"{folder} has no wheels (.whl)")
+    for wheel in found:
+        if not wheel.stem.endswith(("-any", "_wasm32")):
+            raise SiteError(f"{wheel.name} is not built for Pyodide; the name of such a wheel ends in _wasm32.whl")
+        if not is_zipfile(wheel):
+            raise SiteError(f"{wheel} is not a wheel: it is no ZIP archive")
+    return found
+
+
+def _is_used(path: str) -> bool:
+    return not path.startswith(UNUSED) and "/tests/" not in path
+
+
+def _tree(path: str, folder: Traversable) -> Iterator[tuple[str, bytes]]:
+    for place in folder.iterdir():
+        below = f"{path}/{place.name}"
+        if place.is_dir():
+            if place.name != "__pycache__" and _is_used(f"{below.removeprefix('site-packages/')}/"):
+                yield from _tree(below, place)
+        elif not place.name.endswith((".pyc", ".md")):
+            yield below, place.read_bytes()
+
+
+def _compiled(sources: Mapping[str, bytes], pyodide: Mapping[str, bytes]) -> bytes:
+    """Return a ZIP archive of files with bytecode for their modules, compiled by Pyodide in Node.js."""
+    with tempfile.TemporaryDirectory(prefix="symformer-") as folder:
+        place = Path(folder)
+        for name, content in pyodide.items():
+            (place / name).write_bytes(content)
+        for script in (templates() / "site" / "compile.mjs", files(__package__) / "compile_modules.py"):
+            (place / script.name).write_bytes(script.read_bytes())
+        with ZipFile(place / "sources.zip", "w", ZIP_DEFLATED, compresslevel=1) as archive:
+            for path, content in sources.items():
+                archive.writestr(path, content)
+        command = [node(), str(place / "compile.mjs"), folder]
+        try:
+            ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)  # noqa: S603
+        except subprocess.TimeoutExpired:
+            raise SiteError(f"Node.js did not compile the modules of the playground within {PATIENCE:g} s") from None
+        if ran.returncode:
+            said = next(filter(None, reversed(ran.stderr.split("\n"))), "no reason given")[:300]
+            raise SiteError(f"Node.js cannot compile the modules of the playground: {said}")
+        return (place / "compiled.zip").read_bytes()
+
+
+def _packed(archives: Iterable[bytes]) -> bytes:
+    """Return the files of ZIP archives as one gzip stream, the same bytes for the same files."""
+    contents: dict[str, bytes] = {}
+    for each in archives:
+        with ZipFile(BytesIO(each)) as archive:
+            contents |= {name: archive.read(name) for name in archive.namelist()}
+    index = json.dumps([[path, len(content)] for path, content in contents.items()], separators=(",", ":")).encode()
+    return gzip.compress(b"".join([len(index).to_bytes(4, "little"), index, *contents.values()]), 9, mtime=0)

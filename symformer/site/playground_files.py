@@ -1,0 +1,111 @@
+"""The playground: a page that runs symformer in the browser, with Python, the packages and the lists that it loads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from urllib.parse import urlsplit
+
+from ..configs.config_json import MAX_BYTES
+from ..documents.formats.base_language import environment, templates
+from ..language.errors import SiteError
+from .browser_answers import USUAL_COSTS
+from .command_forms import command_forms
+from .package_archive import package_archive
+from .pyodide_release import pyodide_files
+from .site_file import SiteFile, SiteOptions
+from .site_page import Metadata, shared_files, site_page
+
+FOLDER = "assets/playground"
+SCRIPTS = ("playground.js", "worker.js", "python.mjs")
+EMPTY_ZIP = b"PK\5\6" + bytes(18)  # Pyodide loads its standard library as an archive; ours is in packages.bin.gz
+
+
+def playground(options: SiteOptions) -> Iterator[SiteFile]:
+    """Yield the files of the playground.
+
+    Raises
+    ------
+    SiteError
+        If the endpoint is not an address, or the packages cannot be packed.
+
+    """
+    endpoint = checked_endpoint(options.endpoint)
+    release = pyodide_files()
+    packages = package_archive(release, options.wheels)
+    page = site_page(
+        "playground.html.jinja",
+        "playground.html",
+        "playground",
+        options=options,
+        metadata=Metadata(
+            "Playground: formulas of any transformer in the browser",
+            "Parameters, FLOPs, memory, figure and derivation of any transformer, computed in your browser.",
+        ),
+        current=True,
+        policy={
+            "script-src": ("'wasm-unsafe-eval'",),
+            "worker-src": ("'self'",),
+            "connect-src": ("'self'", endpoint),
+        },
+        endpoint=endpoint,
+        host=urlsplit(endpoint).netloc,
+        bytes=len(packages),
+        most=MAX_BYTES,
+        costs=" ".join(USUAL_COSTS),
+        quantities=_quantities(),
+    )
+    files = [page, *_assets(release, packages, options)]
+    yield from files
+    yield _service_worker([*files, *shared_files()])
+
+
+def checked_endpoint(endpoint: str) -> str:
+    """Return the origin of an endpoint. Raises SiteError if it is not one, such as https://huggingface.co."""
+    place = urlsplit(endpoint.rstrip("/"))
+    if place.scheme not in ("http", "https") or not place.hostname or place.path or place.query or place.fragment:
+        raise SiteError(f"the endpoint {endpoint[:200]!r} is not of the form https://HOST")
+    if any(letter in endpoint for letter in " ;,'\"") or "@" in place.netloc:
+        raise SiteError(f"the endpoint {endpoint[:200]!r} has characters that no host has")
+    return f"{place.scheme}://{place.netloc}"
+
+
+def _quantities() -> list[tuple[str, str]]:
+    from ..quantities import quantities, quantity
+
+    names = sorted(quantities(), key=lambda name: (name not in USUAL_COSTS, name))
+    usual = [name for name in USUAL_COSTS if name in names]
+    return [(name, quantity(name).measure.title) for name in [*usual, *names[len(usual) :]]]
+
+
+def _assets(release: Mapping[str, bytes], packages: bytes, options: SiteOptions) -> Iterator[SiteFile]:
+    for name in SCRIPTS:
+        yield SiteFile(f"{FOLDER}/{name}", (templates() / "site" / name).read_bytes())
+    for name in ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm"):
+        yield SiteFile(f"{FOLDER}/{name}", release[name])
+    yield SiteFile(f"{FOLDER}/python_stdlib.zip", EMPTY_ZIP)
+    yield SiteFile(f"{FOLDER}/packages.bin.gz", packages)
+    for name, told in (("commands", command_forms(options.commands)), ("models", _models())):
+        yield SiteFile(f"{FOLDER}/{name}.json", json.dumps(told, separators=(",", ":")).encode())
+
+
+def _models() -> list[list[str]]:
+    """Return the names that the playground suggests, each with its id on the Hub if it has one."""
+    from .. import architectures
+    from ..catalogue.entries import classes
+    from ..targets.opened_target import names
+
+    presets = architectures.presets()
+    found = [[name, *filter(None, [presets.get(name, {}).get("hub")])] for name in names()]
+    return [*found, *([f"hf:{kind}"] for kind in sorted({model_type for _, model_type in classes()}))]
+
+
+def _service_worker(files: Sequence[SiteFile]) -> SiteFile:
+    """Return the service worker, which keeps these files in a store named after their contents."""
+    digest = sha256()
+    for file in files:
+        digest.update(f"{file.path}\0{len(file.content)}\0".encode() + file.content)
+    paths = json.dumps([file.path for file in files], indent=2)
+    made = environment().get_template("site/sw.js.jinja").render(digest=digest.hexdigest()[:16], paths=paths)
+    return SiteFile("sw.js", made.encode())

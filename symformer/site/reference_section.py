@@ -1,0 +1,216 @@
+"""The reference pages of the site: those of ``reports/`` that are not about one model, converted from Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING
+
+from markupsafe import escape
+
+from ..architectures import names
+from ..documents.census_page import overview
+from ..documents.formats.html import markup
+from ..documents.gallery_pages import CENSUS
+from ..documents.pages import anchor
+from ..documents.reference_pages import alphabet, corrections, counted, published_formulas, published_numbers
+from ..language.errors import DocumentError
+from ..language.target import HF
+from .atlas_target import AtlasTarget, atlas_targets
+from .site_file import SiteFile, SiteOptions
+from .site_page import Metadata, site_page
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+FOLDER = "reference"
+PAGES: Mapping[str, Callable[[], str]] = {
+    "published": published_formulas,
+    "published-numbers": published_numbers,
+    "corrections": corrections,
+    "counted": counted,
+    "alphabet": alphabet,
+}
+_INLINE = re.compile(r"\$`(.+?)`\$")
+_DISPLAY = re.compile(r"^```math\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+_PLACE = re.compile("\ue000([0-9]+)\ue001")  # where a formula goes; no page has these private characters
+_LINK = re.compile(r'<a href="([^":#]*)(#[^"]*)?">(.*?)</a>')
+_HEADING = re.compile(r"<h([1-6])>(.*?)</h\1>")
+_ENTITY = re.compile("&#x([0-9A-F]+);")
+_ROW = re.compile(r"<mrow>(<(m[ino])>[^<]*</\2>)</mrow>")
+_THOUSANDS = re.compile(r"(<mn>[0-9,]+)</mn><mo>,</mo><mn>([0-9]{3})(?![0-9])")
+_ALIGNED = re.compile(r"\\begin\{aligned\}(.*)\\end\{aligned\}", re.DOTALL)
+_EMPTY_HEAD = re.compile(r"<th([^>]*)></th>")
+_FORMULAS = re.compile(r"\n## Formulas\n.*", re.DOTALL)  # the list of the files with the formulas of the census
+
+
+def reference_files(options: SiteOptions, only: Collection[str] | None = None) -> Iterator[SiteFile]:
+    """Yield the reference pages: published formulas and numbers, corrections, rule sets, the alphabet and the census.
+
+    Parameters
+    ----------
+    options
+        What the person who builds the site chooses.
+    only
+        The names of the pages; by default all.
+
+    Raises
+    ------
+    DocumentError
+        If a package that the conversion needs is missing.
+
+    """
+    targets = None if options.targets is None else {*options.targets}
+    paths = frozenset(each.path for each in atlas_targets() if targets is None or each.name in targets)
+    for name, made in PAGES.items():
+        if only is None or name in only:
+            yield reference_page(name, made(), options, paths)
+    if only is None or "census" in only:
+        first, *others = (_FORMULAS.sub("\n", overview(name, title, heads)) for name, (title, heads) in CENSUS.items())
+        yield reference_page("census", "\n".join([first, *others]), options, paths)
+
+
+def reference_page(name: str, source: str, options: SiteOptions, paths: Collection[str]) -> SiteFile:
+    """Return a page that is written in Markdown.
+
+    Parameters
+    ----------
+    name
+        The name of the page.
+    source
+        Its text, with a heading at the start.
+    options
+        What the person who builds the site chooses.
+    paths
+        The paths of the pages of models, to which links lead.
+
+    """
+    body = html_of(source, paths)
+    title, _, rest = body.partition("</h1>")
+    words = markup(title.partition(">")[2]).striptags()
+    first = re.search(r"<p>(.*?)</p>", rest, re.DOTALL)
+    about = markup(first[1]).striptags() if first else words
+    return site_page(
+        "reference.html.jinja",
+        f"{FOLDER}/{name}.html",
+        "atlas",
+        options=options,
+        metadata=Metadata(f"{words} · symformer", about if len(about) <= 300 else f"{about[:299]}…"),
+        heading=words,
+        body=markup(rest.strip()),
+        contents=[(markup(found["words"]).striptags(), markup(found["anchor"])) for found in _contents(rest)],
+    )
+
+
+def _contents(body: str) -> Iterator[re.Match[str]]:
+    return re.finditer(r'<h2 id="(?P<anchor>[^"]*)">(?P<words>.*?) <a', body)
+
+
+def html_of(source: str, paths: Collection[str]) -> str:
+    """Return Markdown as HTML, with formulas as MathML, anchors as on GitHub, and links to the pages of the site."""
+    formulas: list[str] = []
+
+    def kept(found: str) -> str:
+        formulas.append(found)
+        return f"\ue000{len(formulas) - 1}\ue001"
+
+    text = _DISPLAY.sub(lambda each: "\n" + kept(_displayed(each[1])) + "\n", source)
+    text = _INLINE.sub(lambda each: kept(_breaking(each[1])), text)
+    made = str(_markdown().render(text))
+    made = _HEADING.sub(_anchored({}), made)
+    made = _LINK.sub(lambda each: _link(each, paths), made)
+    made = made.replace("<table>", '<div class="table long" role="group" aria-label="Table" tabindex="0">\n<table>')
+    made = made.replace("</table>", "</table>\n</div>")
+    made = _EMPTY_HEAD.sub(r"<td\1></td>", made).replace("<th>", '<th scope="col">')
+    made = re.sub(r' style="text-align:(right|left|center)"', r' class="\1"', made)
+    made = re.sub("<p>(\ue000[0-9]+\ue001)</p>", r"\1", made)  # a displayed formula is not in a paragraph
+    return _PLACE.sub(lambda each: formulas[int(each[1])], made)
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    try:
+        from markdown_it import MarkdownIt
+    except ImportError:
+        raise DocumentError(_MISSING) from None
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+_MISSING = "the reference pages of the site need two more packages; run `pip install 'symformer[site]'`"
+
+
+def _math(source: str) -> str:
+    """Return LaTeX as MathML, without rows of a single sign, and with each number as one sign."""
+    try:
+        from latex2mathml.converter import convert
+    except ImportError:
+        raise DocumentError(_MISSING) from None
+    made = str(convert(source)).replace(' xmlns="http://www.w3.org/1998/Math/MathML" display="inline"', "", 1)
+    made = _ROW.sub(r"\1", _ENTITY.sub(lambda each: str(escape(chr(int(each[1], 16)))), made))
+    while (joined := _THOUSANDS.sub(r"\1,\2", made)) != made:
+        made = joined
+    return made
+
+
+def _breaking(source: str) -> str:
+    """Return LaTeX as MathML that a line can break before each term of the sum.
+
+    >>> _terms("a + (b - c)")
+    ['a', '+ (b - c)']
+    """
+    first, *others = map(_math, _terms(source))
+    return "<wbr>".join([first, *(each.replace("<mo>", '<mo form="infix">', 1) for each in others)])
+
+
+def _terms(source: str) -> list[str]:
+    """Return the terms of a sum in LaTeX, each with its sign."""
+    depth, start, found = 0, 0, list[str]()
+    for place, character in enumerate(source):
+        depth += (character in "{(") - (character in "})")
+        if depth == 0 and place and source[place - 1 : place + 2] in (" + ", " - ") and r"\left" not in source:
+            found.append(source[start:place].strip())
+            start = place
+    return [*found, source[start:].strip()]
+
+
+def _displayed(source: str) -> str:
+    """Return a displayed formula, one line of the page for each row."""
+    found = _ALIGNED.search(source)
+    rows = re.split(r"\\\\\s*\n", found[1].strip()) if found else [source]
+    lines = [_math(row.replace("&", " ").strip()).replace("<math", '<math displaystyle="true"', 1) for row in rows]
+    body = "".join(f"<div>{line}</div>" for line in lines)
+    return f'<div class="displayed" tabindex="0" role="group" aria-label="Formula">{body}</div>'
+
+
+def _anchored(taken: dict[str, int]) -> Callable[[re.Match[str]], str]:
+    """Return a function that adds the anchor of a heading, with a number if an earlier heading has the same."""
+
+    def heading(found: re.Match[str]) -> str:
+        level, words = found[1], found[2]
+        if level == "1" and not taken:
+            taken[""] = 1
+            return found[0]
+        level = str(max(int(level), 2))
+        name = anchor(markup(words).striptags())
+        count = taken.get(name, 0)
+        taken[name] = count + 1
+        own = escape(f"{name}-{count}" if count else name)
+        here = f'<a class="here" href="#{own}" aria-label="Link to this section">#</a>'
+        return f'<h{level} id="{own}">{words} {here}</h{level}>'
+
+    return heading
+
+
+def _link(found: re.Match[str], paths: Collection[str]) -> str:
+    """Return a link to a page of the site, or its words alone where the site has no such page."""
+    address, place, words = found[1], found[2] or "", found[3]
+    name = address.removesuffix(".md")
+    if not name:
+        return found[0]
+    if name == "README":
+        return f'<a href="../index.html">{words}</a>'
+    if name in PAGES or name == "census":
+        return f'<a href="{name}.html{place}">{words}</a>'
+    path = AtlasTarget(name if name in names() else f"{HF}{markup(words).striptags()}", "class").path
+    return f'<a href="../{path}">{words}</a>' if path in paths else words
