@@ -43,6 +43,7 @@ from .terminal import print_blocks, print_error, print_json, print_lines
     metavar="PRICE",
     help="The price of the device per hour, for the least price of a million tokens.",
 )
+@click.option("--open", "opened", is_flag=True, help="Open the question in the playground, in a browser.")
 @arguments.as_json
 def command(
     target: str,
@@ -54,12 +55,16 @@ def command(
     every: bool,
     device: str | None,
     per_hour: str | None,
+    opened: bool,
     as_json: bool,
 ) -> None:
     """Show a formula, its value and its breakdown.
 
     `symformer --help` lists the forms of a TARGET. If TARGET is a checkpoint (a .safetensors or .gguf file, a
     model.safetensors.index.json, or a folder with weights but no config.json), show lists its tensors.
+
+    --open uses the published site. To use a copy on this computer, run `symformer site -o site --serve` and set
+    SYMFORMER_SITE=http://127.0.0.1:8000/.
     """
     from ..checkpoints.checkpoint_files import checkpoint_in, is_checkpoint
     from ..formulas import ranks
@@ -80,6 +85,11 @@ def command(
         raise click.UsageError(
             f"--format {notation} prints only the equation and cannot be combined with {other}; remove one of the two"
         )
+    if opened:
+        if part is not None or notation or every or device or per_hour or as_json:
+            raise click.UsageError("--open can be combined only with -q, --set and --option; remove the other options")
+        _open(target, quantity, sets, options)
+        return
     if part == "":
         raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
     if is_checkpoint(target):
@@ -122,6 +132,18 @@ def command(
         lines.append([Code(f"symformer show {stored}"), " lists the stored tensors"])
     memory = chosen.memory if isinstance(chosen, DeviceMemory) else None
     print_blocks(formula_blocks(model, whole, formula, lines, memory))
+
+
+def _open(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...]) -> None:
+    """Open a question in the playground, or print its address where no browser can be opened."""
+    import webbrowser
+
+    from ..site.permanent_link import permanent_link
+
+    link = permanent_link(target, quantity, sets, options)
+    if not webbrowser.open(link):
+        print_error("no browser can be opened here; open this address instead:")
+    print_lines(link + "\n")
 
 
 def _conventions(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool) -> None:
