@@ -33,7 +33,7 @@ root_doc = "index"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 html_math_renderer = "mathml"
-smartquotes = False  # text is written as it is in the sources
+smartquotes = False  # text is copied from the sources unchanged
 
 # The API reference: one page for each name, from its docstring.
 # The names of pages that differ only in case would be one file on some systems.
@@ -48,7 +48,7 @@ autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 numpydoc_show_class_members = False  # autodoc writes them
 
-# Every reference must resolve, except those of the annotations, which name types of other packages and of internal
+# Every reference must resolve, except in annotations, which name types of other packages and of internal
 # modules.
 nitpicky = True
 nitpick_ignore_regex = [("py:class", ".*")]

@@ -98,7 +98,7 @@ def texts(root: Path) -> Iterator[str]:
         root / "symformer" / "architectures" / "presets.json",
         *sorted((root / "symformer/papers").glob("*.json")),
     ]
-    documents = [*sorted(root.glob("*.md")), *sorted((root / "docs").iterdir())]
+    documents = [*sorted(root.glob("*.md")), *sorted((root / "docs").rglob("*.md"))]
     templates = [place for place in sorted((root / "templates").rglob("*")) if place.parent.name != "fonts"]
     for place in (*templates, *documents, *stored):
         if place.is_file():

@@ -92,7 +92,7 @@ def test_the_guide_builds_and_keeps_the_rules_of_the_site(pages: dict[str, bytes
             assert b64encode(sha256(inline.encode()).digest()).decode() in policy, path
         for kind, address in links(text):
             if re.match("https?:|mailto:", address):
-                assert kind == "href", (path, address)  # a link to follow, and nothing that the page loads
+                assert kind == "href", (path, address)  # a link to follow, not loaded by the page
                 continue
             name, _, anchor = address.partition("#")
             target = normpath(join(Path(path).parent.as_posix(), unquote(name.partition("?")[0]))) if name else path

@@ -1,4 +1,4 @@
-"""The playground: its answers, its forms, what it packs, and the folder that the site is written to."""
+"""The playground: its answers, its forms, its packages, and the folder that the site is written to."""
 
 import ast
 import importlib.util

@@ -249,7 +249,7 @@ def test_one_sentence_states_the_certificates_of_all_models() -> None:
         "The formulas for the parameters of gpt2, llama-3-8b, deepseek-v3 and mamba2-2.7b are certified"
     )
     (largest,) = (each.bound for each in certificates_of("llama") if each.id == "llama.params" and not each.options)
-    assert 3.3e-13 < largest <= 3.4e-13  # more than those of the other three
+    assert 3.3e-13 < largest <= 3.4e-13  # the largest of the four
     assert said.endswith("with probability at most 3.4 × 10⁻¹³.")
     (said,) = [each for each in told(surveyed("gpt2", "llama-3-8b", quantities=("kv-cache",))) if "certified" in each]
     assert " are certified under dtype=fp32 against " in said

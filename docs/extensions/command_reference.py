@@ -1,7 +1,7 @@
 """The directive ``commands``: every command, with its help, from the commands themselves.
 
 sphinx-click reads help as reStructuredText, which changes ``--option`` to a dash and drops backslashes. Our help is
-plain text, so it is written as it is.
+plain text, so it is copied unchanged.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def paragraphs(text: str) -> Iterator[nodes.Element]:
 
 
 def inline(text: str) -> Iterator[nodes.Node]:
-    """Yield text, with what stands between backticks as code."""
+    """Yield text, with the words between backticks as code."""
     for place, piece in enumerate(text.split("`")):
         yield nodes.literal("", piece) if place % 2 else nodes.Text(piece)
 

@@ -1,4 +1,4 @@
-"""What the playground calls: answers a question in the browser, with the commands of the command line."""
+"""The entry point of the playground: answers a question in the browser, with the commands of the command line."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def _merged(lines: Sequence[Assignment]) -> list[Assignment]:
 
 
 def _is_sequence(shape: Tree) -> bool:
-    """Return whether a shape is that of sequences of vectors, [B, S, E]."""
+    """Return whether a shape is one of sequences of vectors, [B, S, E]."""
     return isinstance(shape, Listed) and len(shape.items) == len("BSE")
 
 

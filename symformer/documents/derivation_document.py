@@ -203,7 +203,7 @@ def sections(found: DerivationFacts, more: Sequence[Block] = ()) -> DerivationSe
     Parameters
     ----------
     found
-        The facts, which may be those of the short form.
+        The facts, possibly of the short form.
     more
         Further blocks of the page; the table of letters also explains their symbols.
 

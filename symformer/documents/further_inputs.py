@@ -26,7 +26,7 @@ def further_inputs(scope: Scope) -> Iterator[tuple[TensorName, str, Tree]]:
 
 
 def meaning_of(x: Tensor, scope: Scope) -> tuple[str, Tensor]:
-    """Return what an input of a part is, from the class of the part or of a part inside it, and the whole input.
+    """Return the meaning of an input of a part, from the class of the part or of a part inside it, and the whole input.
 
     The first is "" if no class states it. Layers may each read a part of the whole input.
     """

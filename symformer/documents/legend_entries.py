@@ -496,7 +496,7 @@ ROWS = (
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
     LegendEntry("select_first", _word("select", below=Word("first")), ["the first position of each sequence"]),
     LegendEntry("select_end", _word("select", below=Word("end")), ["the position of the last token of each sequence"]),
-    LegendEntry("select_query", _word("select", below=Word("query")), ["the only position, that of the query"]),
+    LegendEntry("select_query", _word("select", below=Word("query")), ["the position of the query, the only one"]),
     LegendEntry(
         "listed",
         _word("listed"),

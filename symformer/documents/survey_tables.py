@@ -93,7 +93,7 @@ BIAS = "a bias of the "
 
 
 def _biases(profile: StackProfile) -> list[str]:
-    """Return what has biases, in a few words."""
+    """Return the parts with biases, in a few words."""
     own = tuple(profile.aspects.get("attention biases", ()))
     found = ["attention" if own == PROJECTIONS else f"attention ({joined(own)})"] if own else []
     for aspect in ("cross-attention biases", "MLP biases"):

@@ -69,7 +69,7 @@ NEAREST = 8  # presets of the same architecture that the page of a preset lists
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """What the atlas has of one model: its row in the index, and its files."""
+    """The atlas's contents for one model: its row in the index, and its files."""
 
     entry: AtlasEntry
     files: tuple[SiteFile, ...]
@@ -110,7 +110,7 @@ def model_files(target: AtlasTarget, options: SiteOptions) -> ModelFiles:
         ("parameters", "Parameters", parts.result),
         ("parts", "Where the parameters are", [_bare(parts.totals)]),
         ("architecture", "Architecture", parts.figure),
-        (COST, "What it costs", [*_cost_blocks(costs), *equations]),
+        (COST, "Costs", [*_cost_blocks(costs), *equations]),
         ("letters", "Letters and config fields", [*map(_bare, parts.letters)]),
         ("relative", "Nearest relative", parts.relative),
         ("check", "Check against PyTorch", [Paragraph(parts.checked)]),
@@ -220,10 +220,10 @@ def _bodies(blocks: Sequence[Block]) -> list[PageSection]:
 
 
 def _lead(target: AtlasTarget, model: Model) -> Line:
-    """Return a sentence on what the page is about."""
+    """Return a sentence on the subject of the page."""
     if target.kind == "class" and target.config:
         class_name, model_type = target.config
-        stated = "The numbers are those of its default config."
+        stated = "The numbers hold for its default config."
         if not model.known:
             stated = "Its default config does not state all sizes, so this page has no numbers."
         return [
@@ -234,7 +234,7 @@ def _lead(target: AtlasTarget, model: Model) -> Line:
         shown = "" if not model.known else model.name
         count = len(architectures.presets_of(model.id))
         presets = f"{count} presets" if count != 1 else "one preset"
-        numbers: Line = [" The numbers are those of ", Code(shown), "."] if shown else []
+        numbers: Line = [" The numbers hold for ", Code(shown), "."] if shown else []
         return [f"An architecture with {presets} in symformer.", *numbers]
     source = architectures.presets()[target.name]["source"]
     return [f"A preset of {model.title}. The sizes come from ", *_plain(source), "."]
@@ -370,7 +370,7 @@ def _paths(names: tuple[str, ...] | None) -> frozenset[str]:
 
 
 def _question(target: AtlasTarget, config: str) -> str:
-    """Return the part of the playground's address that asks for the model, by its name or by its config."""
+    """Return the part of the playground's address of a question about the model, by its name or by its config."""
     if target.typed:
         return f"model={quote(target.typed, safe='')}"
     pressed = compressobj(wbits=-MAX_WBITS)

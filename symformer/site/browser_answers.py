@@ -168,7 +168,7 @@ def _without(package: str, error: str) -> str:
 
 
 def _command(cli: click.Command, arguments: Sequence[str]) -> dict[str, Any]:
-    """Run a command and return what it prints and writes."""
+    """Run a command and return its output and its files."""
     from click.testing import CliRunner
 
     before = {path for path in Path().rglob("*") if path.is_file()}

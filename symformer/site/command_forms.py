@@ -1,4 +1,4 @@
-"""The commands as forms: what the playground asks for each argument and option, read from the commands themselves."""
+"""The commands as forms: a field for each argument and option, read from the commands themselves."""
 
 from __future__ import annotations
 

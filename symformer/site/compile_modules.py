@@ -1,7 +1,7 @@
 """Compiles the modules of an archive to bytecode. The Python that will import them runs this file: that of Pyodide.
 
 Modules are kept without their sources, and libraries without docstrings, which nothing reads in a browser. Assertions
-stay, so every library computes what it computes elsewhere. The registries of symformer read the sources of their
+stay, so every library gives the same results as elsewhere. The registries of symformer read the sources of their
 classes.
 """
 

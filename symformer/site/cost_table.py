@@ -1,4 +1,4 @@
-"""What a model costs at a few lengths of a sequence: FLOPs, caches and memory, each exact."""
+"""The costs of a model at a few lengths of a sequence: FLOPs, caches and memory, each exact."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..language.symbols import B, B_vis, C, P, S, S_enc
 from ..models.model import Model
 
 LENGTHS = (1_024, 8_192, 131_072)  # tokens
-# What a message states of the model and the quantity, which the row of the table states.
+# The parts of a message on the model and the quantity, which the row of the table states.
 _WHERE = re.compile(r"the catalogue has only params for \S+, not \S+: |\S+(?= needs values for )")
 _SCALES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
@@ -62,7 +62,7 @@ class CostRow:
 
 @dataclass(frozen=True)
 class CostTable:
-    """What a model costs.
+    """The costs of a model.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class CostTable:
 
 
 def cost_table(model: Model) -> CostTable:
-    """Return what a model costs at the lengths that its positions allow."""
+    """Return the costs of a model at the lengths that its positions allow."""
     positions = model.known.get(P)
     lengths = tuple(each for each in LENGTHS if positions is None or each <= positions) or (int(positions or 1),)
     rows: list[CostRow] = []

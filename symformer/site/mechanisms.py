@@ -1,4 +1,4 @@
-"""The mechanisms of a model in one or two words each, such as "sliding window": what an index filters by."""
+"""The mechanisms of a model in one or two words each, such as "sliding window": the filters of an index."""
 
 from __future__ import annotations
 

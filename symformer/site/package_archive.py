@@ -145,7 +145,7 @@ def _wheels(folder: str) -> list[Path]:
         if not wheel.stem.endswith(("-any", "_wasm32")):
             raise SiteError(f"{wheel.name} is not built for Pyodide; the name of such a wheel ends in _wasm32.whl")
         if not is_zipfile(wheel):
-            raise SiteError(f"{wheel} is not a wheel: it is no ZIP archive")
+            raise SiteError(f"{wheel} is not a wheel, because it is not a ZIP archive")
     return found
 
 

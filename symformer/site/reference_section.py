@@ -1,4 +1,4 @@
-"""The reference pages of the site: those of ``reports/`` that are not about one model, converted from Markdown."""
+"""The reference pages of the site: the pages of ``reports/`` that are not about one model, converted from Markdown."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def reference_files(options: SiteOptions, only: Collection[str] | None = None) -
     Parameters
     ----------
     options
-        What the person who builds the site chooses.
+        The options of the site.
     only
         The names of the pages; by default all.
 
@@ -81,7 +81,7 @@ def reference_page(name: str, source: str, options: SiteOptions, paths: Collecti
     source
         Its text, with a heading at the start.
     options
-        What the person who builds the site chooses.
+        The options of the site.
     paths
         The paths of the pages of models, to which links lead.
 

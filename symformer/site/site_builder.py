@@ -22,7 +22,7 @@ MANIFEST = ".symformer-site.json"  # the paths of all files; a folder that has i
 
 
 def site_files(options: SiteOptions) -> Iterator[SiteFile]:
-    """Yield the files of the site, each as soon as it is made. No two have the same path."""
+    """Yield the files of the site, each when it is ready. No two have the same path."""
     paths: dict[str, None] = {}
     for file in chain(shared_files(), *(part(options) for part in PARTS)):
         if file.path not in paths:
@@ -61,7 +61,7 @@ def check_site_folder(folder: str) -> None:
 def write_site(folder: str, options: SiteOptions) -> Iterator[SiteFile]:
     """Write the files of the site into a folder, and yield each once it is written.
 
-    Files of an earlier site that are no longer part of it are removed at the end.
+    Files of an earlier site that do not belong to it any more are removed at the end.
     """
     check_site_folder(folder)
     place = Path(folder)

@@ -1,4 +1,4 @@
-"""What every part of the site is made from, and what it makes."""
+"""What every part of the site is made from, and its files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SiteFile:
 
 @dataclass(frozen=True)
 class SiteOptions:
-    """What the person who builds the site chooses.
+    """The options of the site.
 
     Attributes
     ----------
@@ -58,4 +58,4 @@ class SitePart(Protocol):
     """A part of the site, such as the atlas."""
 
     def __call__(self, options: SiteOptions) -> Iterator[SiteFile]:
-        """Yield the files of this part, each as soon as it is made."""
+        """Yield the files of this part, each when it is ready."""

@@ -15,7 +15,7 @@ from ..documents.formats.base_language import environment, templates
 from ..documents.formats.html import markup, script_hash
 from .site_file import SiteFile, SiteOptions
 
-# What a page may load: files of the site and nothing else. No page has inline scripts or styles.
+# The sources that a page may load: files of the site and nothing else. No page has inline scripts or styles.
 POLICY: Mapping[str, Sequence[str]] = {
     "default-src": ("'none'",),
     "style-src": ("'self'",),
@@ -36,7 +36,7 @@ class Metadata:
     Attributes
     ----------
     title, description
-        The title of the page, and a sentence or two on what is on it.
+        The title of the page, and a sentence or two on its content.
     article
         The page in terms of schema.org, or nothing.
     image
@@ -72,7 +72,7 @@ def site_page(
     section
         The part of the site that the page belongs to: "atlas", "compare", "playground", "guide" or "".
     options
-        What the person who builds the site chooses.
+        The options of the site.
     metadata
         What search engines and previews of links show.
     current

@@ -1,4 +1,4 @@
-// The playground: asks Python, which runs in a worker, and shows what it answers. See worker.js.
+// The playground: asks Python, which runs in a worker, and shows its answers. See worker.js.
 "use strict";
 
 const root = document.querySelector("#playground");
@@ -45,7 +45,7 @@ function failed(fault, loading) {
     status("Python could not be loaded; check the network and reload the page.", null, true);
     return;
   }
-  const causes = [[/call stack|recursion/i, "The input is nested too deeply; Python was restarted."], [/memory|out of bounds|allocat/i, "Python ran out of memory and was restarted; ask for something smaller."]];
+  const causes = [[/call stack|recursion/i, "The input is nested too deeply; Python was restarted."], [/memory|out of bounds|allocat/i, "Python ran out of memory and was restarted; choose a smaller question."]];
   restart(causes.find(([pattern]) => pattern.test(fault))?.[1] ?? "Python stopped and was restarted; try again.");
   startWorker();
 }

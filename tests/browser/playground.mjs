@@ -15,7 +15,7 @@ const python = (code, input = "") => execFileSync(PYTHON, ["-c", code], { input,
 const said = [];
 const told = (words) => { said.push(words); console.log(words); };
 
-// ---- a Hub on this computer: one model, one that is private, one that is no JSON, one that is too large ----
+// ---- a Hub on this computer: one model, one private, one without JSON, one too large ----
 const CONFIGS = {
   "some-lab/tiny-llama": { model_type: "llama", architectures: ["LlamaForCausalLM"], vocab_size: 32000, hidden_size: 320, intermediate_size: 864, num_hidden_layers: 7, num_attention_heads: 10, num_key_value_heads: 5, max_position_embeddings: 2048, tie_word_embeddings: false },
 };
@@ -69,7 +69,7 @@ async function follow(page, parameters) {
   await settled(page);
 }
 const error = (page) => page.locator("#error").innerText();
-// What a command printed, or the error.
+// The output of a command, or the error.
 const output = (page) => page.locator("#command-output :is(pre, .error)").first().textContent();
 async function run(page, ...given) {
   await follow(page, given.map((each) => ["run", each]));

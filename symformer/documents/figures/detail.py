@@ -79,7 +79,7 @@ def _kinds(facts: FigureFacts, part: str) -> list[tuple[AccountLine | None, Acco
 
 
 def _computation(part: AccountLine) -> list[object]:
-    """Return what the figure of a part shows of each operation."""
+    """Return the text that the figure of a part shows for each operation."""
     entries = [line.entry for line in part.walk() if line.entry is not None]
     return [(entry.kind, entry.function, entry.window, entry.chunked) for entry in entries]
 

@@ -43,7 +43,7 @@ class Box:
     paths: Sequence[str] = ()  # the paths of its operations
     differs: bool | None = None  # whether it differs from the matching box of another model; None without another model
     experts: ExpertChoice | None = None  # the choice of experts in it
-    structure: Sequence[str] = ()  # what it computes, without sizes: its mask, its activation, its biases
+    structure: Sequence[str] = ()  # its computation, without sizes: its mask, its activation, its biases
     lift: float = 0.0  # additional space below its row
 
 

@@ -80,7 +80,7 @@ def _pair(one: Node, other: Node) -> tuple[Node, Node]:
 
 
 def structure_of(box: Box) -> object:
-    """Return what a box computes, without sizes."""
+    """Return the computation of a box, without sizes."""
     return box.title, words_of(box.notes), box.experts is not None, box.structure
 
 

@@ -1,6 +1,6 @@
 """The widths of lines, measured by Typst: all lines of a figure at once, and each line only once.
 
-Typst cannot be installed in a browser. There, the widths are those of the font that pages embed.
+Typst cannot be installed in a browser. There, the widths come from the font that pages embed.
 """
 
 from __future__ import annotations

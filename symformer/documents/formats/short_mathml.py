@@ -8,7 +8,7 @@ _MATH = re.compile(r"<math[ >].*?</math>", re.DOTALL)
 _BRACKET = re.compile(r'<mo form="(?:prefix|postfix)"([^>]*)>([][()⌈⌉⌊⌋])</mo>')  # each has a single form in MathML
 _ALONE = re.compile(r'(<math[^>]*>)<mo form="infix">(?=[^<]*</mo></math>)')
 _SEPARATOR = re.compile(r'<mo separator="true">(?=[,;]</mo>)')  # a comma and a semicolon are separators in MathML
-# Mathematics without scripts, fractions and roots, which reads as it is written.
+# Mathematics without scripts, fractions and roots, which reads as its text does.
 _TOLD = re.compile(r'<math alttext="[^"]*">(?=(?:</?(?:mi|mn|mo|mrow)\b[^>]*>|[^<])*</math>)')
 _ROWS = re.compile(r"</?mrow>")
 
@@ -42,7 +42,7 @@ def _shorter(mathematics: str) -> str:
     """Return a ``math`` element without what MathML implies.
 
     It has no display style, which the style sheet sets, no attributes of signs that they have by default, no row around
-    all of its content, and no alternative text if it reads as it is written.
+    all of its content, and no alternative text if it reads as its text does.
 
     >>> _shorter('<math displaystyle="true" alttext="(E"><mo form="prefix" stretchy="false">(</mo><mi>E</mi></math>')
     '<math><mo stretchy="false">(</mo><mi>E</mi></math>'
