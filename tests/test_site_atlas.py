@@ -254,7 +254,6 @@ N &= a \\\\
 
 
 def test_reference_pages_are_converted_from_markdown() -> None:
-    pytest.importorskip("latex2mathml")
     page = reference_page("corrections", SOURCE, SiteOptions(), {"models/gpt2.html"})
     text = page.content.decode()
     assert page.path == "reference/corrections.html"
