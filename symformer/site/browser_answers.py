@@ -259,7 +259,7 @@ def costs_view(asked: Question) -> dict[str, Any]:
     if not rows:
         raise SymformerError("; ".join(refused))
     head: list[Line] = [["quantity"], ["formula"], ["value"], ["option"]]
-    sizes_line = [Paragraph(["with " + ", ".join(used)])] if used else []
+    sizes_line = [Paragraph(["with " + ", ".join(used) + "; the field Sizes sets others"])] if used else []
     return {"html": _html([Table(head, rows, "llrl"), *sizes_line, *map(_line, refused)]), "sets": [*used]}
 
 
