@@ -266,9 +266,9 @@ def test_the_server_is_bound_to_the_loopback_address(tmp_path: Path) -> None:
     (tmp_path / "a.mjs").write_text("1")
     server = site_server(str(tmp_path), 0)
     try:
+        Thread(target=server.serve_forever, daemon=True).start()  # shutdown() waits for it
         host, port = server.server_address[:2]
         assert host == "127.0.0.1"
-        Thread(target=server.serve_forever, daemon=True).start()
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/a.mjs") as response:
             assert response.headers["Content-Type"] == "text/javascript"
         with pytest.raises(SiteError, match="cannot be served"):
