@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..language.notation.display_tree import tree
 from ..language.sizes import AtMost, Condition, Differs, Divides, Equals, Excludes
 from ..models.provenance import runs_of_kinds
@@ -20,8 +22,14 @@ def conditions(found: ConditionFacts, with_reasons: bool = True) -> list[Line]:
         said: list[Line] = [[f"{times} ", Code(kind)] for times, kind in runs_of_kinds(kinds)]
         notes.append([Code(name), " repeats ", *listed(*said)])
     notes += [[Math(tree(target)), " = ", Math.of(value)] for target, value in found.relations.items()]
-    reasons = [_reason(each) if with_reasons else "" for each in found.constraints] + [""]
-    for place, constraint in enumerate(found.constraints):
+    return notes + condition_lines(found.constraints, with_reasons)
+
+
+def condition_lines(constraints: Sequence[Condition], with_reasons: bool = False) -> list[Line]:
+    """Return conditions on sizes, each as a clause, with its reason if it states one."""
+    notes: list[Line] = []
+    reasons = [_reason(each) if with_reasons else "" for each in constraints] + [""]
+    for place, constraint in enumerate(constraints):
         if isinstance(constraint, Divides):
             notes.append([Math.of(constraint.dividend), " is a multiple of ", Math.of(constraint.divisor)])
         elif isinstance(constraint, AtMost):

@@ -12,10 +12,12 @@ from sympy import Integer
 from ..certificates import Certificate
 from ..language.notation.display_tree import Cross, Number, Power, Times, Word
 from ..language.notation.display_tree import FractionNode as Quotient
+from ..language.sizes import Condition
 from ..language.symbols import LETTERS, SYMBOLS
 from ..models.provenance import TraceEvidence, fixed_note, libraries
 from ..output.blocks import Block, Code, Heading, Line, Math, Paragraph, Piece, Strong, Table, listed, maybe
 from ..views.formula_facts import CheckFacts
+from .condition_text import condition_lines
 from .sentences import sentence
 
 TRACED = (
@@ -111,7 +113,7 @@ def check(found: CheckFacts, sharing: Sequence[str] = ()) -> list[Block]:
     what = "The certified formula" if len(blocks) > 1 else "This formula"
     if certificate.compared.endswith(SHAPES):
         blocks.append(Paragraph([AXES]))
-    return [*blocks, *certificate_blocks(certificate, what, sharing)]
+    return [*blocks, *certificate_blocks(certificate, what, sharing, found.required)]
 
 
 def short_check(found: CheckFacts) -> Line:
@@ -292,7 +294,9 @@ def _bound(certificate: Certificate) -> Math:
     return _scientific(float(share**certificate.points))
 
 
-def certificate_blocks(certificate: Certificate, what: str, sharing: Sequence[str] = ()) -> list[Block]:
+def certificate_blocks(
+    certificate: Certificate, what: str, sharing: Sequence[str] = (), required: Sequence[Condition] = ()
+) -> list[Block]:
     """Return a certificate as a paragraph and a table.
 
     Parameters
@@ -303,6 +307,8 @@ def certificate_blocks(certificate: Certificate, what: str, sharing: Sequence[st
         The subject of the first sentence, such as "This formula".
     sharing
         The names of the presets with this formula.
+    required
+        The conditions of the class that the formula does not need.
 
     """
     author = f" ({certificate.author})" if certificate.author else ""
@@ -314,7 +320,10 @@ def certificate_blocks(certificate: Certificate, what: str, sharing: Sequence[st
         ("Points", sentence(f"{certificate.points} random points{_places_of(certificate)}")),
         (
             "Sizes",
-            ["products of integers drawn from 1 to ", largest, ", all sizes distinct"],
+            [
+                *("products of integers drawn from 1 to ", largest, ", all sizes distinct"),
+                *maybe(required, "; the class requires that ", *listed(*condition_lines(required))),
+            ],
         ),
         ("Degree", [degree]),
         ("Bound", [_bound(certificate)]),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sympy import Expr, Integer, Symbol
 
+from ..architectures.base_architecture import Architecture
 from ..certificates import Certificate, certificate_for
 from ..components.base import spell_option
 from ..formulas.formula import Formula, affects_formula
@@ -115,6 +116,7 @@ class CheckFacts(Immutable):
     from_catalogue: bool
     certificate: Certificate | None
     explanation: str  # how a formula without a certificate is checked; "" if it is not
+    required: tuple[Condition, ...] = ()  # conditions of the class that the formula does not need
 
     @property
     def per_rank(self) -> bool:
@@ -147,8 +149,9 @@ def check_of(model: Model, formula: Formula) -> CheckFacts:
     found = model.provenance.for_quantity(formula.measure.name)
     certificate = None if found.from_torch else _certificate_of(model, formula)
     explanation = find_quantity(formula.measure.name).check_description(formula) if certificate is None else ""
+    required = model.component.witness.conditions if certificate and isinstance(model.component, Architecture) else ()
     return CheckFacts(
-        formula, model.title, found.reading, found.module, found.by == "catalogue", certificate, explanation
+        formula, model.title, found.reading, found.module, found.by == "catalogue", certificate, explanation, required
     )
 
 
