@@ -129,11 +129,15 @@ _APART: tuple[
     tuple(OperationKind),
 )
 _LONG = 68  # characters of a line that is easy to read
+_SHORT = 48  # the same of a line into which another is merged, whose names may become longer in a document
 
 
-def computation(scope: Scope) -> list[Assignment]:
-    """Return the computation of a part line by line; empty if an operation is unknown or moves data between ranks."""
-    return _lines_and_names(scope)[0]
+def computation(scope: Scope, *, apart: bool = False) -> list[Assignment]:
+    """Return the computation of a part line by line; empty if an operation is unknown or moves data between ranks.
+
+    With ``apart``, every operation has its own line.
+    """
+    return _lines_and_names(scope, apart)[0]
 
 
 def names_of_inputs(scope: Scope) -> list[tuple[TensorName, Tensor]]:
@@ -149,12 +153,12 @@ def names_of_inputs(scope: Scope) -> list[tuple[TensorName, Tensor]]:
     return [(name, x) for name, x in inputs if name is not None and name in shown]
 
 
-def _lines_and_names(scope: Scope) -> tuple[list[Assignment], Mapping[object, TensorName]]:
+def _lines_and_names(scope: Scope, whole: bool = False) -> tuple[list[Assignment], Mapping[object, TensorName]]:
     """Return the lines of a part, and the names of its tensors in them."""
     lines: list[Assignment] = []
     named: Mapping[object, TensorName] = {}
     anywhere = "[..." in scope.part.shapes  # a part that accepts any leading axes
-    for apart in _APART:
+    for apart in _APART[-1:] if whole else _APART:
         part = _Computing(scope, apart)
         try:
             lines, named = part.lines() if scope.items else [], part.named
@@ -166,7 +170,7 @@ def _lines_and_names(scope: Scope) -> tuple[list[Assignment], Mapping[object, Te
             return [], {}  # such as dropout alone
         if all(len(text(line.name)) + len(text(line.shown)) <= _LONG for line in lines):
             break
-    lines = _merged(lines)
+    lines = lines if whole else _merged(lines)
     return [replace(line, shape=_last(line.shape)) for line in lines] if anywhere else lines, named
 
 
@@ -184,7 +188,7 @@ def _merged(lines: Sequence[Assignment]) -> list[Assignment]:
             ((place, user),) = uses
             within = [*nodes(user.shown)].count(line.name)
             shown = mapped(user.shown, partial(_with_result, line))
-            if within == 1 and len(text(user.name)) + len(text(shown)) <= _LONG:
+            if within == 1 and len(text(user.name)) + len(text(shown)) <= _SHORT:
                 kept[place] = replace(user, shown=shown)
                 continue
         found.append(line)

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
 
 from ..language.errors import DocumentError
 from ..language.notation.display_tree import Applied, ModuleCall, TensorName, Tree, mapped, nodes
+from ..language.notation.text import text
 from ..language.path_names import path_names
 from ..ledger.facts import Scope, Weight
 from ..output.blocks import Assignment, Block, Computation
+from .computation import computation
 from .further_inputs import further_inputs
 from .ledger_dataflow import entries_of
 from .notation import SymbolTable
@@ -100,7 +104,10 @@ class ModuleNames:
                 table.define(f"{kind and 'W_'}{name}", meaning)
                 named |= {(kind, number, short): name for number, short in one.keys}
                 modules |= {} if kind else {name: {*map(self.in_class, one.paths)}}
-        changed = {id(block): _renamed(block, number, named) for number, (block, _) in enumerate(self.blocks)}
+        changed = {
+            id(block): _fitting(block, places, partial(_renamed, number=number, names=named))
+            for number, (block, places) in enumerate(self.blocks)
+        }
         return [changed.get(id(block), block) for block in blocks]
 
     def _distinct(
@@ -170,6 +177,26 @@ def _paths(weight: Weight) -> Iterator[str]:
 
 def _joined(where: str, module: str) -> str:
     return ".".join(filter(None, (where, module)))
+
+
+WIDEST = 92  # characters of a line, of which a subscript counts a part, that fit a page
+
+
+def _fitting(
+    block: Computation, places: Sequence[tuple[str, Scope]], renamed: Callable[[Computation], Computation]
+) -> Computation:
+    """Return a computation with its names, in which every operation has its own line if a line would be too long."""
+    made = renamed(block)
+    if not places or all(_width(line.shown) <= WIDEST for line in made.lines):
+        return made
+    split = renamed(replace(block, lines=tuple(computation(places[0][1], apart=True))))
+    return min((made, split), key=lambda each: max((_width(line.shown) for line in each.lines), default=inf))
+
+
+def _width(shown: Tree) -> float:
+    """Return the characters of an expression, with those of small subscripts at three quarters of the width."""
+    small = sum(len(each.below) for each in nodes(shown) if isinstance(each, TensorName))
+    return len(text(shown)) - small / 4
 
 
 def _renamed(block: Computation, number: int, names: Mapping[tuple[str, int, str], str]) -> Computation:
