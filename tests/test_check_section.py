@@ -130,3 +130,17 @@ def test_the_share_of_a_rank_has_the_check_of_the_whole_model_only() -> None:
         "; the formula of the whole model is checked against torch; its division over ranks is not."
     )
     assert WHOLE_ONLY in [plain(block.line) for block in found.blocks if isinstance(block, Paragraph)]
+
+
+@pytest.mark.parametrize(
+    ("target", "required"),
+    [
+        ("llama-3-8b", "; the class requires that E is a multiple of A"),  # transformers: validate_architecture
+        ("gpt2", ""),  # the formula itself needs it
+    ],
+)
+def test_conditions_of_the_class_alone_are_stated(target: str, required: str) -> None:
+    blocks = document(sf.model(target), ["params"], "0").blocks
+    rows = [row for block in blocks if isinstance(block, Table) for row in block.rows]
+    (sizes,) = [plain(row[1]) for row in rows if plain(row[0]) == "Sizes"]
+    assert sizes.partition("all sizes distinct")[2] == required

@@ -216,3 +216,9 @@ def test_adam_in_float32_uses_16_bytes_per_parameter() -> None:
     assert expand(parts["gradients"] - 4 * params) == 0
     state = expand(parts["optimizer's state"] - 8 * params)  # plus the step counter of each weight, 4 bytes:
     assert str(state) == "48*L + 16"  # 12 in each layer; wte, wpe, and two of ln_f
+
+
+def test_results_are_numbered_only_if_letters_and_lines_are_used_up() -> None:
+    """Whisper's encoder and decoder have more results than letters; those that are read once are written there."""
+    names = [text(line.name) for line in computation(architecture("whisper").component.ledger.root)]
+    assert names == ["h", "r", "f", "a", "x_0", "x_n", "m", "z_0", "z_n", "y"]

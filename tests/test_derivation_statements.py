@@ -193,3 +193,33 @@ def test_a_variant_is_described_in_words() -> None:
     # without a norm in the mixer, its order has no effect
     rows = derived("falcon-h1").splitlines()
     assert any(row.startswith("| `norm_first=false`: the same structure | unchanged | ") for row in rows)
+
+
+def test_a_module_without_its_counted_parts_is_explained_once() -> None:
+    found = derived("qwen3-vl-8b")
+    said = r"is the total of `visual` without its parts that have totals of their own."
+    assert found.count(said) == 1
+    assert "totals of their own" not in derived("gpt2")
+
+
+def test_the_formula_points_to_the_table_of_symbols() -> None:
+    for target in ("gpt2", "nemotron-h-8b"):
+        found = derived(target)
+        (number,) = re.findall(r"Table (\d+) lists the symbols\.", found)
+        assert f"**Table {number}.** Symbols" in found
+    assert "lists the symbols" not in derived("gpt2", "--length", "short")  # it is on the same page
+
+
+def test_every_operation_has_a_line_where_names_are_long() -> None:
+    """The feed-forward networks of SigLIP's encoder and of its pooling head have names that differ in the middle."""
+    found = derived("siglip")
+    assert re.search(r"^r &= \\mathrm\{GELU\}_\{\\mathrm\{tanh\}\}\(h\)", found, re.MULTILINE)
+    assert max(len(line) for line in found.split("\n") if line.startswith("y &=")) < 240
+
+
+def test_shared_experts_and_convolutions_are_described_as_the_class_has_them() -> None:
+    """DeepSeek-V3 has one MLP of width n_shared_experts · moe_intermediate_size; Mamba-2's conv1d has groups=channels."""
+    assert "shared experts, stored as one network" in derived("deepseek-v3")
+    assert "stored as one network" not in derived("llama4")
+    assert "each channel of $`x`$ convolved with its own kernel" in derived("mamba2")
+    assert "each channel" not in derived("whisper-tiny")

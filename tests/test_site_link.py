@@ -46,7 +46,7 @@ def test_a_question_is_opened_in_the_playground(opened: list[str], monkeypatch: 
 
 
 def test_a_config_is_a_part_of_the_link(opened: list[str], tmp_path: Path) -> None:
-    config = {"model_type": "gpt2", "n_embd": 48, "n_layer": 3, "note": "é+&="}
+    config = {"model_type": "gpt2", "n_embd": 48, "n_layer": 3, "_name_or_path": "é+&="}
     (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
     assert CliRunner().invoke(cli, ["show", str(tmp_path), "--open"]).exit_code == 0
     (packed,) = asked(opened[0])["config"]
@@ -57,11 +57,14 @@ def test_a_config_is_a_part_of_the_link(opened: list[str], tmp_path: Path) -> No
 def test_what_the_playground_cannot_answer_is_refused(
     opened: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "config.json").write_text(
-        json.dumps({"names": [f"{n * 7919 % 10007:x}" for n in range(20_000)]}), "utf-8"
-    )
+    large = {"model_type": "gpt2", "task_specific_params": {f"{n * 7919 % 10007:x}": n for n in range(10_000)}}
+    (tmp_path / "config.json").write_text(json.dumps(large), "utf-8")
     for command, reason in (
         (["show", "torch.nn:Linear"], "cannot run in the playground"),
+        (["show", "notamodel"], "unknown target 'notamodel'"),
+        (["show", "gpt2", "-q", "nope"], "unknown quantity 'nope'"),
+        (["show", "gpt2", "--set", "G=2"], "unknown symbol 'G' of gpt2"),
+        (["show", "openai-community/gpt2", "-q", "nope"], "unknown quantity 'nope'"),
         (["show", str(tmp_path)], "and browsers accept 16,000"),
         (["show", "gpt2", "--json"], "--open can be combined only with -q, --set and --option"),
         (["show", str(tmp_path / "none" / "config.json")], "does not exist"),
@@ -69,10 +72,11 @@ def test_what_the_playground_cannot_answer_is_refused(
         result = CliRunner().invoke(cli, [*command, "--open"])
         assert (result.exit_code, result.stdout) == (2, ""), command
         assert reason in result.stderr
-    monkeypatch.setenv(VARIABLE, "file:///etc")
-    result = CliRunner().invoke(cli, ["show", "gpt2", "--open"])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "SYMFORMER_SITE is 'file:///etc'" in result.stderr
+    for address in ("file:///etc", "http://["):
+        monkeypatch.setenv(VARIABLE, address)
+        result = CliRunner().invoke(cli, ["show", "gpt2", "--open"])
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"SYMFORMER_SITE is '{address}'" in result.stderr
     assert opened == []
 
 

@@ -16,16 +16,17 @@ from zipfile import ZipFile
 import click
 import pytest
 import sympy
+from click.testing import CliRunner
 
 import symformer as sf
 from symformer.commands.browser_entry import answer
-from symformer.commands.cli import COMMANDS, Commands
+from symformer.commands.cli import COMMANDS, Commands, cli
 from symformer.language.errors import SiteError, SymformerError
 from symformer.site import browser_answers, package_archive, site_builder
 from symformer.site.browser_answers import VIEWS
 from symformer.site.command_forms import command_forms
 from symformer.site.compile_modules import compile_archive
-from symformer.site.playground_files import checked_endpoint
+from symformer.site.site_address import checked_address, checked_origin
 from symformer.site.site_file import SiteFile, SiteOptions
 from symformer.site.site_server import site_server
 
@@ -137,12 +138,13 @@ def test_forms_have_every_option_of_every_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["huggingface.co", "ftp://a.org", "https://a.org/b", "https://a.org; x", "https://u@a"]
+    "wrong",
+    ["huggingface.co", "ftp://a.org", "https://a.org/b", "https://a.org; x", "https://u@a", "http://[", "http://a:b"],
 )
 def test_endpoints_that_would_widen_the_policy_are_refused(wrong: str) -> None:
     with pytest.raises(SiteError):
-        checked_endpoint(wrong)
-    assert checked_endpoint("http://127.0.0.1:80/") == "http://127.0.0.1:80"
+        checked_origin(wrong)
+    assert checked_origin("http://127.0.0.1:80/") == "http://127.0.0.1:80"
 
 
 def test_libraries_lose_docstrings_and_keep_assertions(tmp_path: Path) -> None:
@@ -190,7 +192,7 @@ def test_the_archive_has_the_packages_without_tests() -> None:
 
 def test_wheels_for_pyodide_are_packed_and_others_refused(tmp_path: Path) -> None:
     with pytest.raises(SiteError, match="has no wheels"):
-        package_archive._wheels(str(tmp_path))
+        package_archive.check_wheels(str(tmp_path))
     with ZipFile(tmp_path / "tiny-1.0-cp314-cp314-pyodide_2026_0_wasm32.whl", "w") as archive:
         archive.writestr("tiny/__init__.py", "x = 1")
     stdlib = BytesIO()
@@ -199,7 +201,7 @@ def test_wheels_for_pyodide_are_packed_and_others_refused(tmp_path: Path) -> Non
     assert found["site-packages/tiny/__init__.py"] == b"x = 1"
     (tmp_path / "tiny-1.0-cp314-cp314-manylinux_2_28_x86_64.whl").write_bytes(b"")
     with pytest.raises(SiteError, match="not built for Pyodide"):
-        package_archive._wheels(str(tmp_path))
+        package_archive.check_wheels(str(tmp_path))
 
 
 # Modules of SymPy that import a part that is left out: to print its objects, to run SymPy's tests, or to parse C.
@@ -260,6 +262,31 @@ def test_a_site_replaces_an_earlier_one_and_nothing_else(tmp_path: Path, one_pag
         site_builder.check_site_folder(str(other / "thesis.txt"))
     with pytest.raises(SymformerError, match="does not exist"):
         site_builder.check_site_folder(str(tmp_path / "none" / "site"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (["--base-url", "a.org"], "--base-url is 'a.org'; give the address of a site"),
+        (["--base-url", "http://["], "--base-url is 'http://['"),
+        (["--base-url", "https://a.org/?b"], "--base-url is 'https://a.org/?b'"),
+        (["--endpoint", "http://["], "the endpoint 'http://[' is not of the form https://HOST"),
+        (["--only", "none-such"], "unknown model 'none-such'"),
+        (["--wheels", "."], ". has no wheels (.whl)"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_written(
+    wrong: list[str], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, ["site", "-o", "made", "--only", "gpt2", *wrong])
+    assert result.exit_code == 2
+    assert reason in result.stderr
+    assert not (tmp_path / "made").exists()
+
+
+def test_the_address_of_a_site_ends_in_a_slash() -> None:
+    assert checked_address("https://a.org/b", "--base-url") == checked_address("https://a.org/b/", "--base-url")
 
 
 def test_the_server_is_bound_to_the_loopback_address(tmp_path: Path) -> None:

@@ -79,3 +79,21 @@ def test_the_check_states_what_torch_counted() -> None:
     assert "of their gradients, of their float32 master copies, of the optimizer's state after one step" in half
     assert "saves for the backward pass and for the recomputation of the layers. " in half
     assert A.name not in found.partition("compared with the torch class")[2].partition(". ")[0].split()
+
+
+def test_the_bytes_whose_sizes_are_known_are_stated() -> None:
+    """Float32 weights, gradients and two moments: 16 bytes for each parameter of Llama 3 8B, 8,030,261,248 on its model
+    card; and a counter of 4 bytes for each of 9 weights in 32 layers, and of the 3 others.
+    """
+    stated = "For llama-3-8b, the weights, the gradients and the optimizer's state take {:,} bytes."
+    assert stated.format(16 * 8_030_261_248 + 4 * (9 * 32 + 3)) in said("llama-3-8b", "train-memory")
+    stated = "For llama-3-8b, the weights take {:,} bytes."
+    assert stated.format(2 * 8_030_261_248) in said("llama-3-8b", "inference-memory")
+
+
+def test_a_page_without_activations_does_not_define_them() -> None:
+    found = said("llama", "train-memory", implementation="none")
+    assert "Excluded: the activations, the loss" in found
+    assert "saves during one forward pass" not in found
+    assert "recompute=" not in found
+    assert "recompute=none" in said("llama", "train-memory")

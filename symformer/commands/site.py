@@ -10,7 +10,7 @@ from . import completion_values
 from .base_command import Command
 from .terminal import print_error, progress
 
-POINTLESS = ("completion", "site")  # commands that a page does not offer
+NOT_OFFERED = ("completion", "site")  # commands without a form in the playground
 
 
 @click.command("site", cls=Command)
@@ -68,7 +68,7 @@ def command(
     from ..site.site_server import site_server
     from .cli import Commands
 
-    offered = {name: each for name, each in Commands().items() if name not in POINTLESS}
+    offered = {name: each for name, each in Commands().items() if name not in NOT_OFFERED}
     options = SiteOptions(base_url, only or None, endpoint, wheels, offered)
     check_site_folder(output)
     if wheels is not None:

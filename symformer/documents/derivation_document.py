@@ -177,12 +177,12 @@ def _with_rests(blocks: Sequence[Block]) -> list[Block]:
         for label in dict.fromkeys(each for each in labels if each.name.endswith(f".{REST}")):
             if label not in known:
                 module = Code(label.name.removesuffix(f".{REST}"))
-                made.append(Paragraph(["Here, ", Math(label), " is without the parts of ", module, OWN_TOTALS]))
+                made.append(Paragraph(["Here, ", Math(label), " is the total of ", module, WITHOUT]))
             known.add(label)
     return made
 
 
-OWN_TOTALS = " that have a total of their own."
+WITHOUT = " without its parts that have totals of their own."
 
 
 @dataclass(frozen=True)

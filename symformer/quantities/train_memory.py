@@ -251,7 +251,7 @@ QUANTITY = TrainMemory(
         ),
         "data": Convention(
             {
-                "off": "nothing is divided among the data-parallel ranks",
+                "off": "nothing is sharded over the data-parallel ranks",
                 "zero1": f"the optimizer state and the master weights {_DIVIDED}.1",
                 "zero2": f"the optimizer state, the master weights and the gradients {_DIVIDED}.2",
                 "zero3": f"the optimizer state, the master weights, the gradients and the weights {_DIVIDED}.3",

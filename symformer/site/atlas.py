@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..certificates import certificates_of
 from .atlas_entry import AtlasEntry
 from .atlas_index import index_files
-from .atlas_target import chosen_targets
+from .atlas_target import AtlasTarget, chosen_targets
 from .compare_page import comparison_files
 from .page_pool import all_model_files
-from .reference_section import reference_files
+from .reference_section import check_converter, reference_files
 from .site_file import SiteFile, SiteOptions
 
 
 def atlas(options: SiteOptions) -> Iterator[SiteFile]:
-    """Yield the files of the atlas. Raises UnknownNameError for an unknown target."""
+    """Return the files of the atlas, each made when it is taken.
+
+    Raises
+    ------
+    UnknownNameError
+        At once, if a target is unknown.
+    SiteError
+        At once, if a package that the reference pages need is missing.
+
+    """
     targets = chosen_targets(options.targets)
+    check_converter()
+    return _files(targets, options)
+
+
+def _files(targets: Sequence[AtlasTarget], options: SiteOptions) -> Iterator[SiteFile]:
     entries: list[AtlasEntry] = []
     for made in all_model_files(targets, options):
         entries.append(made.entry)

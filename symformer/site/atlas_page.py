@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 from urllib.parse import quote
-from zlib import MAX_WBITS, compressobj
 
 from markupsafe import Markup
 from sympy import Symbol
@@ -57,6 +55,7 @@ from .atlas_entry import AtlasEntry, entry_of, papers_of_architecture
 from .atlas_target import AtlasTarget, architecture_of, chosen_targets
 from .cost_table import CostTable, cost_table, exact_amount, short_amount
 from .mechanisms import MEANINGS
+from .permanent_link import packed
 from .preview_card import card
 from .site_file import SiteFile, SiteOptions
 from .site_page import Metadata, site_page
@@ -373,8 +372,7 @@ def _question(target: AtlasTarget, config: str) -> str:
     """Return the part of the playground's address of a question about the model, by its name or by its config."""
     if target.typed:
         return f"model={quote(target.typed, safe='')}"
-    pressed = compressobj(wbits=-MAX_WBITS)
-    return f"config={urlsafe_b64encode(pressed.compress(config.encode()) + pressed.flush()).decode().rstrip('=')}"
+    return f"config={packed(config)}"
 
 
 def _markdown(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import copyfile, copytree, ignore_patterns
 from tempfile import TemporaryDirectory
 
+from ..documents.formats.html import script_hash
 from ..language.errors import SiteError
 from .site_file import SiteFile, SiteOptions
 from .site_page import content_policy
@@ -88,7 +87,7 @@ def secured(page: str) -> str:
         page = page.replace(written, instead)
     hashes: Mapping[str, list[str]] = {"script": [], "style": []}
     for kind, text in _INLINE.findall(page):
-        source = f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+        source = script_hash(text)
         if source not in hashes[kind]:
             hashes[kind].append(source)
     more: dict[str, Sequence[str]] = {f"{kind}-src": found for kind, found in hashes.items()}

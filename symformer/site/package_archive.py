@@ -131,13 +131,15 @@ def _sources(pyodide: Mapping[str, bytes], wheels: str | None) -> Iterator[tuple
                 yield f"site-packages/{path}", Path(str(file.locate())).read_bytes()
     yield from _tree("site-packages/symformer", files("symformer"))
     yield from _tree("site-packages/symformer/templates", templates())
-    for wheel in () if wheels is None else _wheels(wheels):
+    for wheel in check_wheels(wheels):
         with ZipFile(wheel) as found:
             yield from ((f"site-packages/{name}", found.read(name)) for name in found.namelist() if name[-1] != "/")
 
 
-def _wheels(folder: str) -> list[Path]:
-    """Return the wheels in a folder. Raises SiteError if there are none, or one is built for another platform."""
+def check_wheels(folder: str | None) -> list[Path]:
+    """Return the wheels in a folder. Raises SiteError if it has none, or one is built for another platform."""
+    if folder is None:
+        return []
     found = sorted(Path(folder).glob("*.whl"))
     if not found:
         raise SiteError(f"{folder} has no wheels (.whl)")

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from ..configs.config_json import MAX_BYTES
 from ..documents.formats.base_language import environment, templates
-from ..language.errors import SiteError
 from .browser_answers import USUAL_COSTS
 from .command_forms import command_forms
-from .package_archive import package_archive
-from .pyodide_release import pyodide_files
+from .package_archive import check_wheels, package_archive
+from .pyodide_release import node, pyodide_files
+from .site_address import checked_origin
 from .site_file import SiteFile, SiteOptions
 from .site_page import Metadata, shared_files, site_page
 
@@ -23,16 +23,22 @@ EMPTY_ZIP = b"PK\5\6" + bytes(18)  # Pyodide loads its standard library as an ar
 
 
 def playground(options: SiteOptions) -> Iterator[SiteFile]:
-    """Yield the files of the playground.
+    """Return the files of the playground, which are made when the first one is taken.
 
     Raises
     ------
     SiteError
-        If the endpoint is not an address, or the packages cannot be packed.
+        At once if the endpoint is not an address, a wheel is not one for Pyodide, or Node.js or Pyodide is missing; and
+        later if the packages cannot be packed.
 
     """
-    endpoint = checked_endpoint(options.endpoint)
-    release = pyodide_files()
+    endpoint = checked_origin(options.endpoint)
+    check_wheels(options.wheels)
+    node()
+    return _files(options, endpoint, pyodide_files())
+
+
+def _files(options: SiteOptions, endpoint: str, release: Mapping[str, bytes]) -> Iterator[SiteFile]:
     packages = package_archive(release, options.wheels)
     page = site_page(
         "playground.html.jinja",
@@ -59,16 +65,6 @@ def playground(options: SiteOptions) -> Iterator[SiteFile]:
     files = [page, *_assets(release, packages, options)]
     yield from files
     yield _service_worker([*files, *shared_files()])
-
-
-def checked_endpoint(endpoint: str) -> str:
-    """Return the origin of an endpoint. Raises SiteError if it is not one, such as https://huggingface.co."""
-    place = urlsplit(endpoint.rstrip("/"))
-    if place.scheme not in ("http", "https") or not place.hostname or place.path or place.query or place.fragment:
-        raise SiteError(f"the endpoint {endpoint[:200]!r} is not of the form https://HOST")
-    if any(letter in endpoint for letter in " ;,'\"") or "@" in place.netloc:
-        raise SiteError(f"the endpoint {endpoint[:200]!r} has characters that no host has")
-    return f"{place.scheme}://{place.netloc}"
 
 
 def _quantities() -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from markupsafe import escape
@@ -15,7 +16,7 @@ from ..documents.formats.html import markup
 from ..documents.gallery_pages import CENSUS
 from ..documents.pages import anchor
 from ..documents.reference_pages import alphabet, corrections, counted, published_formulas, published_numbers
-from ..language.errors import DocumentError
+from ..language.errors import SiteError
 from ..language.target import HF
 from .atlas_target import AtlasTarget, atlas_targets
 from .site_file import SiteFile, SiteOptions
@@ -54,11 +55,6 @@ def reference_files(options: SiteOptions, only: Collection[str] | None = None) -
         The options of the site.
     only
         The names of the pages; by default all.
-
-    Raises
-    ------
-    DocumentError
-        If a package that the conversion needs is missing.
 
     """
     targets = None if options.targets is None else {*options.targets}
@@ -128,24 +124,23 @@ def html_of(source: str, paths: Collection[str]) -> str:
     return _PLACE.sub(lambda each: formulas[int(each[1])], made)
 
 
+def check_converter() -> None:
+    """Raise SiteError if a package that the conversion needs is missing."""
+    if any(find_spec(name) is None for name in ("markdown_it", "latex2mathml")):
+        raise SiteError("the reference pages of the site need two more packages; run `pip install 'symformer[site]'`")
+
+
 @cache
 def _markdown() -> MarkdownIt:
-    try:
-        from markdown_it import MarkdownIt
-    except ImportError:
-        raise DocumentError(_MISSING) from None
+    from markdown_it import MarkdownIt
+
     return MarkdownIt("commonmark", {"html": False}).enable("table")
-
-
-_MISSING = "the reference pages of the site need two more packages; run `pip install 'symformer[site]'`"
 
 
 def _math(source: str) -> str:
     """Return LaTeX as MathML, without rows of a single sign, and with each number as one sign."""
-    try:
-        from latex2mathml.converter import convert
-    except ImportError:
-        raise DocumentError(_MISSING) from None
+    from latex2mathml.converter import convert
+
     made = str(convert(source)).replace(' xmlns="http://www.w3.org/1998/Math/MathML" display="inline"', "", 1)
     made = _ROW.sub(r"\1", _ENTITY.sub(lambda each: str(escape(chr(int(each[1], 16)))), made))
     while (joined := _THOUSANDS.sub(r"\1,\2", made)) != made:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from html import escape
 from itertools import chain
 from pathlib import Path
@@ -14,6 +15,7 @@ from ..output.files import check_folder, write
 from .atlas import atlas
 from .guide import guide_files
 from .playground_files import playground
+from .site_address import checked_address
 from .site_file import SiteFile, SiteOptions, SitePart
 from .site_page import shared_files
 
@@ -22,9 +24,22 @@ MANIFEST = ".symformer-site.json"  # the paths of all files; a folder that has i
 
 
 def site_files(options: SiteOptions) -> Iterator[SiteFile]:
-    """Yield the files of the site, each when it is ready. No two have the same path."""
+    """Return the files of the site, each made when it is taken. No two have the same path.
+
+    Raises
+    ------
+    SymformerError
+        At once if an option is wrong or a program or package is missing, before any file is made.
+
+    """
+    if options.base_url is not None:
+        options = replace(options, base_url=checked_address(options.base_url, "--base-url"))
+    return _distinct([part(options) for part in PARTS], options)
+
+
+def _distinct(parts: Iterable[Iterator[SiteFile]], options: SiteOptions) -> Iterator[SiteFile]:
     paths: dict[str, None] = {}
-    for file in chain(shared_files(), *(part(options) for part in PARTS)):
+    for file in chain(shared_files(), *parts):
         if file.path not in paths:
             paths[file.path] = None
             yield file
@@ -64,11 +79,12 @@ def write_site(folder: str, options: SiteOptions) -> Iterator[SiteFile]:
     Files of an earlier site that do not belong to it any more are removed at the end.
     """
     check_site_folder(folder)
+    made = site_files(options)
     place = Path(folder)
     place.mkdir(exist_ok=True)
     before, now = _manifest(place), list[str]()
     write(str(place / MANIFEST), json.dumps(before).encode())
-    for file in site_files(options):
+    for file in made:
         path = place / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         write(str(path), file.content)

@@ -58,4 +58,4 @@ class SitePart(Protocol):
     """A part of the site, such as the atlas."""
 
     def __call__(self, options: SiteOptions) -> Iterator[SiteFile]:
-        """Yield the files of this part, each when it is ready."""
+        """Return the files of this part, each made when it is taken; wrong options are an error at once."""

@@ -245,7 +245,7 @@ def _without_effect(formula: Formula) -> set[str]:
 
 
 def _definition(model: Model, question: Quantity, formula: Formula, known: Numbers) -> DefinitionFacts:
-    """Return the definition of a quantity; with the conventions that affect the formula."""
+    """Return the definition of a quantity, with the conventions that affect the formula."""
     return DefinitionFacts(
         statement=question.statement_for(formula),
         basis=question.basis_for(formula),

@@ -9,7 +9,7 @@ from dataclasses import replace
 from ...language.notation.display_tree import Tree, tree
 from ...language.notation.latex import latex
 from ...language.notation.text import text
-from ...output.blocks import Computation, Document, Equation, plain, without_sentences
+from ...output.blocks import Computation, Document, Equation, Table, plain, without_sentences
 from .base_language import Language, printable
 from .missing_glyphs import plain_id
 
@@ -28,7 +28,8 @@ class Markdown(Language):
 
     def prepared(self, document: Document) -> Document:
         """Return a document without sentences about figures, which Markdown does not have."""
-        return replace(document, blocks=[*without_sentences(document.blocks)])
+        tables = {block.id for block in document.blocks if isinstance(block, Table) and block.id}
+        return replace(document, blocks=[*without_sentences(document.blocks, tables)])
 
     def prose(self, text: str) -> str:
         return re.sub(r"([\\`*_<>|\[\]$])", r"\\\1", text)
