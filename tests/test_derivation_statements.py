@@ -218,7 +218,7 @@ def test_every_operation_has_a_line_where_names_are_long() -> None:
 
 
 def test_shared_experts_and_convolutions_are_described_as_the_class_has_them() -> None:
-    """DeepSeek-V3 has one MLP of width n_shared_experts · moe_intermediate_size; Mamba-2's conv1d has groups=channels."""
+    """DeepSeek-V3: one MLP of width n_shared_experts · moe_intermediate_size; Mamba-2: a group per channel."""
     assert "shared experts, stored as one network" in derived("deepseek-v3")
     assert "stored as one network" not in derived("llama4")
     assert "each channel of $`x`$ convolved with its own kernel" in derived("mamba2")

@@ -63,6 +63,7 @@ def test_what_the_playground_cannot_answer_is_refused(
         (["show", "torch.nn:Linear"], "cannot run in the playground"),
         (["show", "notamodel"], "unknown target 'notamodel'"),
         (["show", "gpt2", "-q", "nope"], "unknown quantity 'nope'"),
+        (["show", "gpt2", "-q", "flops", "--set", "S=4096"], "S=4096"),
         (["show", "gpt2", "--set", "G=2"], "unknown symbol 'G' of gpt2"),
         (["show", "openai-community/gpt2", "-q", "nope"], "unknown quantity 'nope'"),
         (["show", str(tmp_path)], "and browsers accept 16,000"),
