@@ -180,11 +180,17 @@ def _merged(lines: Sequence[Assignment]) -> list[Assignment]:
     It keeps its line if it is used twice, in a line for several layers, if the line with it would be too long, or if
     its shape tells how the rest of the computation reads it, such as by heads.
     """
+    by_heads = {each for line in lines if not _is_sequence(line.shape) for each in nodes(line.name)}
     kept, found = [*lines], list[Assignment]()
     while kept:
         line = kept.pop(0)
         uses = [(place, each) for place, each in enumerate(kept) if line.name in [*nodes(each.shown)]]
-        if is_numbered(line.name) and len(uses) == 1 and uses[0][1].times is None and _is_sequence(line.shape):
+        if (
+            is_numbered(line.name)
+            and len(uses) == 1
+            and uses[0][1].times is None
+            and not by_heads & {line.name, *nodes(line.shown)}
+        ):
             ((place, user),) = uses
             within = [*nodes(user.shown)].count(line.name)
             shown = mapped(user.shown, partial(_with_result, line))
