@@ -9,6 +9,7 @@ from typing import Any
 
 from sympy import Add, Expr, Integer, Symbol
 
+from ..formulas.factorization import factored
 from ..language.errors import OptionError, joined
 from ..language.frozen import FrozenDict
 from ..language.notation.text import code
@@ -18,12 +19,11 @@ from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Piece, Table, capital, plain
 from ..quantities import quantity as find_quantity
 from .result import Answer
-from .structure_words import IT, StructureChange, amount_sentence, line, spoken
+from .structure_words import IT, SHORT, StructureChange, amount_sentence, line, spoken
 
 QUANTITIES = ("params", "flops", "kv-cache")
 NOTHING = Integer(0)
 NONE = "none"
-SHORT = 4  # terms of a difference that a sentence states; the table has longer ones
 # What models of the same structure have in common, if they are of different classes.
 SAME = (
     "at equal sizes, all counts are equal; details that no count depends on, such as the order of rotated elements, "
@@ -62,7 +62,8 @@ class PartDifference:
 
         The last one is on the parameters, unless their difference has more than ``terms`` terms.
         """
-        said = [each.sentence(IT if place else first) for place, each in enumerate(self.changes)]
+        stated = [each for each in self.changes if not each.implied]
+        said = [each.sentence(IT if place else first) for place, each in enumerate(stated)]
         if not said:
             sizes = any(self.amounts.values())
             how = (
@@ -72,8 +73,8 @@ class PartDifference:
             )
             said = [line(f"{first} and {second} {how}.")]
         params = self.amounts.get("params", NOTHING)
-        stated = params != 0 and (terms is None or len(Add.make_args(params)) <= terms)
-        return [*said, amount_sentence(params)] if stated else said
+        short = params != 0 and (terms is None or len(Add.make_args(params)) <= terms)
+        return [*said, amount_sentence(params)] if short else said
 
     @property
     def cells(self) -> tuple[Line, Line]:
@@ -95,7 +96,7 @@ class PartDifference:
     @property
     def short_line(self) -> Line:
         """The difference in a few words, with the sizes as mathematics."""
-        return line("; ".join(dict.fromkeys(each.short for each in self.changes)) or self._other)
+        return line("; ".join(dict.fromkeys(each.short for each in self.changes if not each.implied)) or self._other)
 
     @property
     def _other(self) -> str:
@@ -265,7 +266,7 @@ class StructureComparison(Answer):
     def paragraphs(self, terms: int | None = SHORT) -> Iterator[Line]:
         """Yield a paragraph for each part that differs, and the notes on sizes.
 
-        A paragraph states a difference in parameters of at most ``terms`` terms.
+        A paragraph states a difference in parameters of at most ``terms`` terms, or any difference if it is None.
         """
         for each in self.differences:
             sentences: list[Piece] = [f"{capital(each.part)}: "]
@@ -284,9 +285,9 @@ class StructureComparison(Answer):
         measures = {name: find_quantity(name).measure for name in self.totals}
         head = ["part", *(measures[name].title for name in self.totals)]
         rows: list[list[Piece]] = [
-            [each.part, *(Math.of(each.amounts[name]) for name in self.totals)] for each in self.differences
+            [each.part, *(Math(factored(each.amounts[name])) for name in self.totals)] for each in self.differences
         ]
-        rows.append(["total", *(Math.of(amount) for amount in self.totals.values())])
+        rows.append(["total", *(Math(factored(amount)) for amount in self.totals.values())])
         first, second = self.names
         caption = f"{first} minus {second}, at equal sizes"
         return Table.of(head, rows, "l" * len(head), total=True, caption=[caption])

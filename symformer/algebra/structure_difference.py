@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Add, Expr, Integer, Symbol, expand
 
@@ -41,6 +41,13 @@ NONE = "-"  # in the place of a stack that only the other model has
 Pairs = Sequence[tuple[str, str]]  # the stacks of the first and the second model that correspond
 Sizes = dict[Symbol, Expr]
 _OTHER_MIXERS = ("state-space mixer", "short convolution", "linear attention", "gated linear recurrence")
+# Details of attention and of the MLP, with the aspect that describes the whole. In PARTS, they follow it.
+_HOSTS = {
+    "attention biases": "mixer",
+    "query and key norms": "mixer",
+    "attention sinks": "mixer",
+    "MLP biases": "MLP",
+}
 _MULTI_QUERY = "one key/value head for all query heads"
 _MULTI_HEAD = "a key/value head for each query head"
 
@@ -174,7 +181,10 @@ def compare_structures(
             changes = changes_of(part, one[pair[0]], two[pair[1]])
             own = {name: each.get((stack, part), NOTHING) for name, each in amounts.items()}
             hidden = silent[0].get((pair[0], part)) != silent[1].get((pair[1], part))
-            if changes or hidden or any(amount != 0 for amount in own.values()):
+            differs = changes or hidden or any(amount != 0 for amount in own.values())
+            if differs and found and _without_host(part, one[pair[0]], changes):
+                found[-1] = _with_detail(found[-1], changes, own)
+            elif differs:
                 name = "mixer" if part == "attention" and _is_mixer(changes) else part
                 found.append(PartDifference(f"{name} of the {stack}" if stack else name, changes, FrozenDict(own)))
     return StructureComparison(
@@ -185,6 +195,24 @@ def compare_structures(
         (FrozenDict(swaps[0]), FrozenDict(swaps[1])),
         _sentences([note for note in notes if note.size is None or note.size in used[note.side]]),
     )
+
+
+def _without_host(part: str, first: StackProfile, changes: Sequence[StructureChange]) -> bool:
+    """Return whether the first model lacks a detail only because it lacks the whole part, such as the MLP."""
+    aspect = _HOSTS.get(part)
+    if aspect is None or not changes or any(each.own for each in changes):
+        return False
+    phrases = first.aspects.get(aspect, ())
+    return all(any(word in phrase for word in _OTHER_MIXERS) for phrase in phrases)
+
+
+def _with_detail(
+    host: PartDifference, changes: Sequence[StructureChange], amounts: Mapping[str, Expr]
+) -> PartDifference:
+    """Return the difference of a part that the first model lacks, with that of a detail, which no sentence states."""
+    implied = tuple(replace(each, implied=True) for each in changes)
+    both = {name: expand(amount + amounts[name]) for name, amount in host.amounts.items()}
+    return PartDifference(host.part, (*host.changes, *implied), FrozenDict(both))
 
 
 def _sentences(notes: Sequence[SizeNote]) -> tuple[str, ...]:

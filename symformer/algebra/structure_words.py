@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from sympy import Add, Expr
 
+from ..formulas.factorization import factored
 from ..language.arithmetic import parse
-from ..language.notation.display_tree import Root, tree
+from ..language.notation.display_tree import Minus, Root, Sum, tree
 from ..output.blocks import Line, Math, Piece, plain
 from .structure_profile import CHOICES, DETAILS, PARTS, StackProfile
 
@@ -58,6 +59,7 @@ _CONTRASTS = (
 _HEADS = {"tied LM head": "LM head", "untied LM head": "LM head"}
 
 
+SHORT = 4  # terms of a difference that a sentence states as they are
 IT = "It"  # the model in a sentence after the first
 _WHERE = re.compile(r" (after the last layer|per layer)$")  # stated once for both models
 
@@ -70,6 +72,7 @@ class StructureChange:
     own: tuple[str, ...]  # of the first model
     other: tuple[str, ...]
     both: tuple[str, ...] = ()
+    implied: bool = False  # a model without an MLP has no biases in it, which no sentence states
 
     def sentence(self, name: str) -> Line:
         """Return a sentence on the parts that the first model has in addition, and on those that it lacks."""
@@ -219,7 +222,20 @@ def amount_sentence(amount: Expr) -> Line:
     terms = Add.make_args(amount)
     signs = {term.as_coeff_Mul()[0] > 0 for term in terms}
     if signs == {True}:
-        return ["This adds ", Math.of(amount), " parameters."]
+        return ["This adds ", *_terms(amount), " parameters."]
     if signs == {False}:
-        return ["This saves ", Math.of(-amount), " parameters."]
-    return ["The difference is ", Math.of(amount), " parameters."]
+        return ["This saves ", *_terms(-amount), " parameters."]
+    return ["The difference is ", *_terms(amount), " parameters."]
+
+
+def _terms(amount: Expr) -> Line:
+    """Return an amount as mathematics. A long one is factored, and its terms are apart, so that a line can break."""
+    if len(Add.make_args(amount)) <= SHORT:
+        return [Math.of(amount)]
+    shown = factored(amount)
+    found: list[Piece] = []
+    for term in shown.terms if isinstance(shown, Sum) else (shown,):
+        minus = isinstance(term, Minus)
+        sign = (" \N{MINUS SIGN} " if minus else " + ") if found else ""
+        found += [sign, Math(term.operand if isinstance(term, Minus) and found else term)]
+    return found[1:]

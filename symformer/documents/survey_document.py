@@ -277,13 +277,15 @@ def _against_length(found: ModelTable) -> list[Block]:
     drawn = curves(found)
     if not drawn:
         return []
-    tables = [table for each in drawn for table in each.tables()]
-    figures = [(figure, each.title) for each in drawn for figure in each.figures()]
+    shown: list[Block] = []
     told = list[Piece]()
-    for figure, title in figures:
-        told += [*maybe(told, " "), figure.mention(f"shows the {title}.")]
+    for each in drawn:
+        figures = each.figures()
+        for figure in figures:
+            told += [*maybe(told, " "), figure.mention(f"shows the {each.title}.")]
+        shown += [*each.tables(), *figures]
     said = [*([Paragraph(told)] if told else []), *map(Paragraph, explanations(found))]
-    return [Heading(1, ["Costs against length"]), *said, *tables, *(figure for figure, _ in figures)]
+    return [Heading(1, ["Costs against length"]), *said, *shown]
 
 
 def _differences(found: ModelTable) -> list[Block]:
@@ -309,7 +311,7 @@ def _differences(found: ModelTable) -> list[Block]:
         if structure.same:
             one, two = structure.names
             blocks.append(Paragraph([f"{one} has the structure of {two}: {structure.same_line}."]))
-        blocks += map(Paragraph, structure.paragraphs())
+        blocks += map(Paragraph, structure.paragraphs(terms=None))
     equal: list[Block] = [
         Paragraph([*listed(*named), " have the same structure; only sizes can differ."])
         for named in alike.values()

@@ -7,7 +7,17 @@ from collections import Counter
 from sympy import Expr, Mul, Symbol, expand, igcd
 
 from ..language.errors import DerivationError
-from ..language.notation.display_tree import Product, Sum, Tree, house_key, ordered_terms, terms_tree, tree, value
+from ..language.notation.display_tree import (
+    Minus,
+    Product,
+    Sum,
+    Tree,
+    house_key,
+    ordered_terms,
+    terms_tree,
+    tree,
+    value,
+)
 from ..language.notation.text import text
 from ..language.symbols import letter, print_order
 
@@ -39,6 +49,8 @@ def _short(shown: Tree) -> tuple[Tree, ...]:
     """Split a bracket too long for a line into one bracket per term."""
     if isinstance(shown, Sum):
         return tuple(each for term in shown.terms for each in _short(term))
+    if isinstance(shown, Minus):
+        return tuple(Minus(each) for each in _short(shown.operand))
     bracket = shown.factors[-1] if isinstance(shown, Product) else None
     if not isinstance(shown, Product) or not isinstance(bracket, Sum) or len(text(shown)) <= LONG:
         return (shown,)
@@ -63,6 +75,8 @@ def _before_brackets(terms: list[Expr]) -> Tree:
     """Return a sum with the common factor of its terms in front of a bracket."""
     if len(terms) == 1:
         return tree(terms[0])
+    if all(term.as_coeff_Mul()[0] < 0 for term in terms):
+        return Minus(_before_brackets([-term for term in terms]))
     common = _common(terms)
     inside = [_over(term, common) for term in terms]
     bracket = _nested(inside)
