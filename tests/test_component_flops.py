@@ -311,8 +311,8 @@ def _without_adapters(config: Zamba2Config) -> nn.Module:
     return block
 
 
-def _memory() -> torch.Tensor:
-    return torch.zeros(B, S_ENC, 12)
+def _memory(width: int = 12) -> torch.Tensor:
+    return torch.zeros(B, S_ENC, width)
 
 
 CASES = [
@@ -364,6 +364,8 @@ CASES = [
          lambda module, x: module(x, x, x)[0]),
     Case("cross-attention", {"E": 12, "A": 3, "S_enc": S_ENC}, lambda: nn.MultiheadAttention(12, 3, batch_first=True),
          lambda module, x: module(x, _memory(), _memory())[0]),
+    Case("query-attention", {"E": 18, "A": 3, "S_enc": S_ENC}, lambda: nn.MultiheadAttention(18, 3, batch_first=True),
+         lambda module, x: module(x, _memory(18), _memory(18))[0]),
     Case("relative-attention", {"E": 12, "A": 3},
          lambda: XLNetRelativeAttention(XLNetConfig(d_model=12, n_head=3)).to("meta"), _relative, {"bias": False}),
     # queries and keys of 2*7 distances

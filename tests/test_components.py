@@ -237,6 +237,8 @@ CASES = [
          lambda: LlamaAttention(LlamaConfig(**{**LLAMA, "num_key_value_heads": 1}), 0),
          {"bias": False, "output_bias": False}, {"G": "1", "D": "D"}),
     Case("cross-attention", {"E": 12, "A": 3}, 624, lambda: nn.ModuleList(nn.Linear(12, 12) for _ in range(4))),
+    # 4*18*18 + 4*18
+    Case("query-attention", {"E": 18, "A": 3}, 1_368, lambda: nn.MultiheadAttention(18, 3, batch_first=True)),
     Case("mlp", {"E": 5, "H": 16}, 181, lambda: nn.Sequential(nn.Linear(5, 16), nn.Linear(16, 5))),  # 80+16+80+5
     Case("mlp", {"E": 12, "H": 7}, 187, lambda: GPT2MLP(7, GPT2)),  # 84+7+84+12
     Case("mlp", {"E": 5, "H": 16}, 160,

@@ -75,6 +75,7 @@ if TYPE_CHECKING:  # __getattr__ imports each on first use
     from .post_norm_block import PostNormBlock as PostNormBlock
     from .pre_norm_block import PreNormBlock as PreNormBlock
     from .projector import Projector as Projector
+    from .query_attention import QueryAttention as QueryAttention
     from .recurrent_block import RecurrentBlock as RecurrentBlock
     from .relative_attention import RelativeAttention as RelativeAttention
     from .relative_bias import RelativeBias as RelativeBias

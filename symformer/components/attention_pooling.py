@@ -11,7 +11,7 @@ from ..language.symbols import A, E
 from ..ledger.facts import ONE, Tensor
 from ..ledger.operations import Operations
 from .base import Component
-from .cross_attention import CrossAttention
+from .query_attention import QueryAttention
 from .layer_norm import LayerNorm
 from .mlp import MLP
 
@@ -37,7 +37,7 @@ class AttentionPooling(Component):
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         batch, _, width = x.shape
         query = ops.learned("probe", ONE, ONE, width).view((batch, ONE, width))
-        attention = CrossAttention(
+        attention = QueryAttention(
             heads=self.heads, kv_heads=self.heads, head_width=width / self.heads, fused="in_proj", output="out_proj"
         )
         y = ops.call("attention", attention, query, x)
