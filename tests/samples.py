@@ -1,4 +1,4 @@
-"""Cases of a test that pytest runs only with ``-m exhaustive``, as .ci/run does in a step of its own."""
+"""Cases of a test that pytest runs only with ``-m exhaustive``, as .ci/exhaustive does."""
 
 from __future__ import annotations
 

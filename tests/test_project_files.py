@@ -21,6 +21,7 @@ def test_the_workflow_runs_the_supported_pythons() -> None:
     supported = [line.rpartition(" ")[2] for line in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", line)]
     assert job["strategy"]["matrix"]["python-version"] == supported
     assert job["steps"][-1]["run"] == ".ci/run"
+    assert opened(".github/workflows/exhaustive.yml")["jobs"]["exhaustive"]["steps"][-1]["run"] == ".ci/exhaustive"
 
 
 def test_pre_commit_pins_the_linters_of_the_project() -> None:
