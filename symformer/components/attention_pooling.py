@@ -11,9 +11,9 @@ from ..language.symbols import A, E
 from ..ledger.facts import ONE, Tensor
 from ..ledger.operations import Operations
 from .base import Component
-from .query_attention import QueryAttention
 from .layer_norm import LayerNorm
 from .mlp import MLP
+from .query_attention import QueryAttention
 
 
 @dataclass(frozen=True, kw_only=True)
