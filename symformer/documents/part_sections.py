@@ -49,7 +49,10 @@ from .traced_run import TracedRun, without_run
 PARTS = Heading(1, ["The parts"])
 COMMON = "Parts common to all layers"
 ADDED = " is what all of these layers have in common. The total of each kind of layer adds its own parts to it."
-RANKS = "Computations and shapes, including those in figures, are for all ranks together; tables and totals are for one rank."
+RANKS = (
+    "Computations and shapes, including those in figures, are for all ranks together; "
+    "tables and totals are for one rank."
+)
 COMPUTES = "shows the computation."  # after the number of a figure
 STORED = "Shapes of matrices are output × input, even if the class stores the transpose."
 
