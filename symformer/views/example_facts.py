@@ -149,8 +149,8 @@ def _leading(formula: Formula, others: Sequence[Model], numbers: Numbers | None)
 
 
 def _variants(shown: Model, formula: Formula) -> Iterator[VariantFacts]:
-    """Yield the other variants of an architecture that support the quantity."""
-    for other in variants(shown):
+    """Yield the other variants of an architecture that support the quantity: each changes one option if possible."""
+    for other in _other_variants(shown):
         theirs = {name: getattr(other.component, name) for name in other.component.choices()}
         changed = {name: value for name, value in theirs.items() if getattr(shown.component, name) != value}
         if not changed:
@@ -168,6 +168,18 @@ def _variants(shown: Model, formula: Formula) -> Iterator[VariantFacts]:
             value=_value_at(sibling, example.known) if example else None,
             example=example.target if example and example.target != shown.target else "",
         )
+
+
+def _other_variants(shown: Model) -> Iterator[Model]:
+    """Yield the model with the options of each variant, or the variant where it cannot have them."""
+    component = shown.component
+    if not isinstance(component, Architecture):
+        return
+    for options, whole in zip(component.variants, variants(shown), strict=True):
+        try:
+            yield replace(shown, component=replace(component, **options)) if options else whole
+        except OptionError:
+            yield whole
 
 
 def _meaning(variant: Component, shown: Component) -> Line | None:
