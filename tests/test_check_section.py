@@ -117,11 +117,12 @@ def short_form_of(target: str) -> str:
 
 def test_the_short_form_states_points_for_each_setting() -> None:
     """The sampling plan of GPT-2 has two depths; that of Qwen3-VL four settings of depths by five of J_merge."""
-    ending = ": each weight by name and shape, and the total. A formula that differs there would have passed"
-    for target, settings in (("gpt2", "2 depths"), ("qwen3-vl", "20 settings of the depths and some more sizes")):
+    beginning = "by comparing each weight by name and shape, and the total, at "
+    for target, settings in (("gpt2", "2 depths"), ("qwen3-vl", "20 settings of the depths and a few other sizes")):
         said = short_form_of(target)
-        assert f"for each of {settings}, at " in said
-        assert f" random choices of the other sizes{ending}" in said
+        assert beginning in said
+        ending = f" random choices of the sizes, for each of {settings}. A formula that differs there would have passed"
+        assert ending in said
 
 
 def test_the_share_of_a_rank_has_the_check_of_the_whole_model_only() -> None:

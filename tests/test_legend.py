@@ -75,7 +75,8 @@ def test_explanations_have_none_of_the_letters_of_unnamed_results() -> None:
 def test_every_explanation_is_used() -> None:
     said = set().union(*(words_of(name)[0] for name in names()))
     # Only qwen2-moe has σ alone, and it is part of every SiLU; an option of glm-moe-dsa has κ.
-    assert {row.word for row in ROWS} - said <= {"σ", "κ"}
+    # No built-in model has three lists of layers in one computation.
+    assert {row.word for row in ROWS} - said <= {"σ", "κ", "o_n"}
 
 
 @pytest.mark.parametrize(

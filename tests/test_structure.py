@@ -129,7 +129,7 @@ def test_the_block_and_the_norms_of_olmo_2() -> None:
         "Instead of a norm before each sublayer (pre-norm), OLMo 2 uses a norm after each sublayer, before the "
         "residual sum.",
         "It uses RMS norms instead of layer norms without a scale or a bias.",
-        "This adds 2LE parameters.",
+        "Together, these changes add 2LE parameters.",
     )
     assert found.differences[0].short == "RMS norm of queries and keys"
     # queries have A*D scales, keys G*D; two norms of width E in each layer, and the last norm

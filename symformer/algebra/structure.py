@@ -74,7 +74,7 @@ class PartDifference:
             said = [line(f"{first} and {second} {how}.")]
         params = self.amounts.get("params", NOTHING)
         short = params != 0 and (terms is None or len(Add.make_args(params)) <= terms)
-        return [*said, amount_sentence(params)] if short else said
+        return [*said, amount_sentence(params, several=len(stated) > 1)] if short else said
 
     @property
     def cells(self) -> tuple[Line, Line]:
@@ -264,16 +264,16 @@ class StructureComparison(Answer):
             yield Paragraph([f"{capital(find_quantity(name).measure.title)}: not compared; {why}."])
 
     def paragraphs(self, terms: int | None = SHORT) -> Iterator[Line]:
-        """Yield a paragraph for each part that differs, and the notes on sizes.
+        """Yield the notes on sizes, and a paragraph for each part that differs.
 
         A paragraph states a difference in parameters of at most ``terms`` terms, or any difference if it is None.
         """
+        yield from map(line, self.size_notes)
         for each in self.differences:
             sentences: list[Piece] = [f"{capital(each.part)}: "]
             for said in each.sentences(*self.names, terms):
                 sentences += [*said, " "]
             yield sentences[:-1]
-        yield from map(line, self.size_notes)
 
     def _sizes(self) -> Line:
         said: list[Piece] = ["Sizes that differ: "]

@@ -211,7 +211,12 @@ def stack_name(path: str, convolution: bool, names: Sequence[str]) -> str:
         return names[-1]
     if start in names or _TOWERS.get(start) in names:
         return _TOWERS.get(start, start)
+    if in_towers(names) and start in _IMAGE_HEADS:
+        return IMAGE
     return names[0] if convolution else names[-1]
+
+
+_IMAGE_HEADS = ("visual_projection",)  # which CLIP stores next to its towers
 
 
 def in_towers(names: Sequence[str]) -> bool:

@@ -217,15 +217,15 @@ def _and(phrases: Sequence[str]) -> str:
     return f"{', '.join(each.rstrip(',') for each in phrases[:-1])} and {phrases[-1]}"
 
 
-def amount_sentence(amount: Expr) -> Line:
-    """Return a sentence about a difference in parameters."""
+def amount_sentence(amount: Expr, several: bool = False) -> Line:
+    """Return a sentence about the parameters that one or several changes of a part add or save."""
     terms = Add.make_args(amount)
     signs = {term.as_coeff_Mul()[0] > 0 for term in terms}
     if signs == {True}:
-        return ["This adds ", *_terms(amount), " parameters."]
+        return ["Together, these changes add " if several else "This adds ", *_terms(amount), " parameters."]
     if signs == {False}:
-        return ["This saves ", *_terms(-amount), " parameters."]
-    return ["The difference is ", *_terms(amount), " parameters."]
+        return ["Together, these changes save " if several else "This saves ", *_terms(-amount), " parameters."]
+    return ["The number of parameters changes by ", *_terms(amount), "."]
 
 
 def _terms(amount: Expr) -> Line:

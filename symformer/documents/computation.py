@@ -82,6 +82,7 @@ from ..output.blocks import Assignment
 from .ledger_dataflow import Item, given_by, piece_of, read_by, weights_of
 from .part_tensors import EXPERT, FACTOR, FURTHER, PartTensors, UnknownOperationError, is_numbered
 from .tensor_notation import (
+    STACKS,
     is_part,
     is_read_in_parts,
     module_of,
@@ -105,7 +106,6 @@ _NORMS = {  # for each norm: whether the mean is subtracted, and the divisor
 }
 _THIS = TensorName("n")
 _BEFORE = Sum((_THIS, Minus(Number(1))))
-_STACKS = ("x", "z", "o")  # outputs of repeated layers
 _EXACT_GELU = ("gelu", "gelu_python", "gelu_10")  # gelu_10 also has bounds, which computations omit
 _FUNCTIONS = {"relu": "ReLU", "silu": "SiLU", "tanh": "tanh", "sigmoid": "σ", "xielu": "xIELU"}
 
@@ -310,7 +310,7 @@ class _Computing(PartTensors):
 
     def _run(self, name: str, before: Tensor, after: Tensor, others: Sequence[Tree], count: Expr) -> None:
         taken = {name.letter for name in self.named.values() if name.index is not None}
-        letter = next((each for each in _STACKS if each not in taken), "")
+        letter = next((each for each in STACKS if each not in taken), "")
         if not letter:
             raise UnknownOperationError
         self.found.append(Assignment(TensorName(letter, index=Number(0)), self._shown(before), shape_of(before)))

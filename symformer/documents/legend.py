@@ -32,6 +32,7 @@ from ..output.blocks import (
     plain,
 )
 from .legend_entries import PIECES, ROWS, LegendEntry
+from .tensor_notation import STACKS
 
 HEADS = (
     "Queries, keys and values are split into heads before the scores, and the heads are concatenated before the output "
@@ -160,6 +161,8 @@ def _uses(lines: Sequence[Assignment]) -> Iterator[tuple[str, tuple[Tree, ...]]]
     for line in lines:
         if line.times is not None:
             yield "n", ()
+            if isinstance(line.name, TensorName) and line.name.letter in STACKS[1:]:
+                yield f"{line.name.letter}_n", ()
         if isinstance(line.shape, Listed) and TensorName("…") in line.shape.items:
             yield "…", ()
         for each in nodes(line.shown):

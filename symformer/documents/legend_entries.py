@@ -30,6 +30,7 @@ from ..language.notation.display_tree import (
 from ..language.notation.text import text
 from ..language.symbols import D, J_merge
 from ..output.blocks import Code, Line, Math, Piece, plain
+from .tensor_notation import STACKS
 
 PLURAL = {
     "…",
@@ -182,14 +183,15 @@ ROWS = (
     LegendEntry(
         "n",
         _at("x", _N),
-        [
-            *(
-                "the output of layer ",
-                Math(_N),
-                ", and a function with the subscript ",
-            ),
-            *(Math(_N), " is this layer (several lists of layers have different letters)"),
-        ],
+        ["the output of layer ", Math(_N), ", and a function with the subscript ", Math(_N), " is this layer"],
+    ),
+    *(
+        LegendEntry(
+            f"{other}_n",
+            _at(other, _N),
+            ["the output of layer ", Math(_N), " of a further list, whose layers are numbered from 1 again"],
+        )
+        for other in STACKS[1:]
     ),
     LegendEntry(  # with the pieces of the first result that is split
         PIECES,
@@ -494,9 +496,9 @@ ROWS = (
         ],
     ),
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
-    LegendEntry("select_first", _word("select", below=Word("first")), ["the first position of each sequence"]),
-    LegendEntry("select_end", _word("select", below=Word("end")), ["the position of the last token of each sequence"]),
-    LegendEntry("select_query", _word("select", below=Word("query")), ["the position of the query, the only one"]),
+    LegendEntry("select_first", _word("select", below=Word("first")), ["the vector at the first position of each sequence"]),
+    LegendEntry("select_end", _word("select", below=Word("end")), ["the vector at the last token of each sequence"]),
+    LegendEntry("select_query", _word("select", below=Word("query")), ["the vector of the only query"]),
     LegendEntry(
         "listed",
         _word("listed"),

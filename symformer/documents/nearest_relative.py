@@ -17,7 +17,7 @@ from ..views.relative_facts import RelativeFacts
 from .formats.page_layout import breadth
 
 ANCHOR = "relative"
-OTHERS = {"params": "parameters", "flops": "FLOPs", "kv-cache": "the KV cache"}  # the quantities of a comparison
+OTHERS = {"params": "in parameters", "flops": "in FLOPs", "kv-cache": "in the KV cache"}  # what the command adds
 
 
 def nearest(found: RelativeFacts, labels: Iterable[Label] = ()) -> list[Block]:
@@ -53,7 +53,7 @@ def nearest(found: RelativeFacts, labels: Iterable[Label] = ()) -> list[Block]:
     names = "w" if any(len(each.part) > WRAPPED for each in structure.differences) else "l"
     blocks.append(Table(head, rows, f"{names}www", total=total, caption=caption))
     blocks += [notes] if (notes := _notes(found)).line else []
-    others: list[Line] = [[f"in {words}"] for name, words in OTHERS.items() if name != found.quantity]
+    others: list[Line] = [[OTHERS[name]] for name in found.others]
     own = structure.models[0]
     changed = [f" --option 1:{name}={value}" for name, value in own.component.changed_options.items()]
     changed += [f" --option 2:{name}=true" for name in found.counted]
@@ -75,7 +75,8 @@ def _chosen(found: RelativeFacts) -> Line:
     if relative.stated:
         return [*named, ", as named in symformer's catalogue; it need not differ in the fewest parts."]
     among = f" {relative.among}" if relative.among else ""
-    said = f": none of the older architectures in symformer's catalogue{among} differs from {first} in fewer parts."
+    subject = f"{first} with its default options" if found.changed else first
+    said = f": none of the older architectures in symformer's catalogue{among} differs from {subject} in fewer parts."
     if relative.experts is not None:
         words = ("with", "experts") if relative.experts else ("without", "none")
         said += f" Among those that differ in equally many, models {words[0]} experts come first, because {first} has "

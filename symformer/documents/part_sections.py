@@ -11,6 +11,7 @@ from ..components.base import Component
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Reason, Section
 from ..formulas.formula import Formula
+from ..language.notation.display_tree import Label
 from ..ledger.facts import Ledger
 from ..ledger.layer_kinds import mixtures
 from ..output.blocks import (
@@ -48,7 +49,7 @@ from .traced_run import TracedRun, without_run
 
 PARTS = Heading(1, ["The parts"])
 COMMON = "Parts common to all layers"
-ADDED = " is what all of these layers have in common. The total of each kind of layer adds its own parts to it."
+ADDED = " is the total of the parts that all of these layers have. The total of each kind of layer adds its own parts."
 RANKS = (
     "Computations and shapes, including those in figures, are for all ranks together; "
     "tables and totals are for one rank."
@@ -156,7 +157,10 @@ class _Builder:
         if section.chain is None:
             return blocks
         if section.composite:
-            return [*blocks, *_in_parts(section.chain), *operation_totals(section, self.formula)]
+            letter = Math(section.chain.labels[0])
+            subscripts: Line = [letter, " is the total of the model, and with a part as its subscript, the total of that part."]
+            said = [Paragraph(subscripts)] if isinstance(letter.shown, Label) else []
+            return [*blocks, *said, *_in_parts(section.chain), *operation_totals(section, self.formula)]
         blocks += bytes_per_parameter([section], self.formula)
         blocks += [term_table(section, self.found.columns, self.formula)] if section.terms else []
         return [*blocks, self._equation(section, section.chain)]
@@ -190,12 +194,16 @@ class _Builder:
         else:
             blocks += [*located, *does, *(self.traced.blocks(section.line) if self.traced else ())]
         if section.line.is_common and section.chain:  # only the first chapter states the order
-            adding = any(each.common is section.line for each in self.sections)
+            adding = self._is_added(section)
             said: list[Piece] = [Math(section.chain.labels[0]), ADDED] if adding else []
             said += [*maybe(adding, " "), *self.orders.get(section.line.path, [])]
             blocks += [Paragraph(said)] if said else []
         blocks += _in_parts(section.chain) if section.chain else []
         return [*blocks, *operation_totals(section, self.formula)]
+
+    def _is_added(self, section: Section) -> bool:
+        """Return whether the totals of some kinds of layers add their own parts to the total of this section."""
+        return section.line.is_common and any(each.common is section.line for each in self.sections)
 
     def _heading_of_parts(self) -> list[Block]:
         """Return the heading before the table of simple parts, and sentences on all tables of parts."""
@@ -247,7 +255,7 @@ class _Builder:
             return []
         blocks: list[Block] = [Heading(1, ["The total"])]
         for section in self.structural:
-            title = [COMMON, *self._apart(section)] if section.line.is_common else self._title(section)
+            title = [COMMON, *self._apart(section)] if self._is_added(section) else self._title(section)
             blocks += [Paragraph([*title, ":"]), *self._derived(section)]
         named = "The model" if self.found.is_model else "The whole"
         blocks += [Paragraph([f"{named}:"])] if self.structural else []

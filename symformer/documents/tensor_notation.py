@@ -18,6 +18,7 @@ TABLES = {
     "distances": "d",
     "classes": "c",
 }  # the index into each table
+STACKS = ("x", "z", "o")  # the outputs of repeated layers, a letter for each list in one computation
 
 
 def is_read_in_parts(item: Item, view: Tensor) -> bool:

@@ -68,8 +68,7 @@ CAPTION: Line = ["Details of the check."]
 SHAPES = "by name and shape, and the total"
 NAMED_ONCE = "by name and shape, each name counted once for all layers, and the total"
 AXES = (
-    "The matrix of a linear layer is written as output × input. Shapes are compared up to the order of their axes, "
-    "since a class may store the transpose."
+    "Shapes are compared up to the order of their axes, since a class may store the transpose of a matrix."
 )
 
 
@@ -134,7 +133,7 @@ def short_check(found: CheckFacts) -> Line:
     line: list[Piece] = ["Certified ", *maybe(other, "under ", Code(other), " "), "against "]
     line += [
         Code(certificate.witness),
-        f" ({versions}) {_drawn([certificate])}: {_briefly(certificate)}. {_differing([certificate])}",
+        f" ({versions}) by comparing {_briefly(certificate)}, {_drawn([certificate])}. {_differing([certificate])}",
     ]
     share = (
         ""
@@ -154,10 +153,10 @@ def _drawn(certificates: Sequence[Certificate]) -> str:
     names = [set(_values(each)) for each in certificates]
     several = f"{settings.pop()}" if len(settings) == 1 else "several"
     if all(len(each) == 1 and each <= _DEPTHS for each in names):
-        return f"for each of {several} depths, at {choices} of the other sizes"
+        return f"at {choices} of the sizes, for each of {several} depths"
     layers, others = any(each & _DEPTHS for each in names), any(each - _DEPTHS for each in names)
-    by_hand = " and ".join(["the depths"] * layers + ["some more sizes" if layers else "some sizes"] * others)
-    return f"for each of {several} settings of {by_hand}, at {choices} of the other sizes"
+    by_hand = " and ".join(["the depths"] * layers + ["a few other sizes" if layers else "a few sizes"] * others)
+    return f"at {choices} of the sizes, for each of {several} settings of {by_hand}"
 
 
 def _differing(certificates: Sequence[Certificate]) -> str:
@@ -206,7 +205,7 @@ def short_checks(found: Sequence[tuple[str, CheckFacts]]) -> list[Line]:
                 *maybe(other, "under ", Code(other), " "),
                 "against ",
                 *listed(*classes),
-                f" ({versions}) {_drawn(certificates)}: {compared}. {_differing(certificates)}",
+                f" ({versions}) by comparing {compared}, {_drawn(certificates)}. {_differing(certificates)}",
                 _bound(largest),
                 ".",
             ]
@@ -316,7 +315,6 @@ def certificate_blocks(
     facts: list[tuple[str, Line]] = [
         ("Class", [Code(certificate.witness), author]),
         ("Versions", [libraries(certificate.versions)]),
-        ("Compared", [_compared(certificate)]),
         ("Points", sentence(f"{certificate.points} random points{_places_of(certificate)}")),
         (
             "Sizes",
@@ -325,13 +323,12 @@ def certificate_blocks(
                 *maybe(required, "; the class requires that ", *listed(*condition_lines(required))),
             ],
         ),
-        ("Degree", [degree]),
         ("Bound", [_bound(certificate)]),
         ("Seed", [Code(str(certificate.seed))]),
         ("Digest", [Code(certificate.digest)]),
     ]
     if certificate.presets:
-        facts.insert(4, ("Presets", _presets(list(certificate.presets), sharing)))
+        facts.insert(3, ("Presets", _presets(list(certificate.presets), sharing)))
     if certificate.depends_on:
         facts.append(("Based on", ["the first variant, whose formula has the digest ", Code(certificate.depends_on)]))
     several = len(certificate.depths) > 1

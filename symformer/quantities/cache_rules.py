@@ -90,11 +90,11 @@ GENERAL_STATE_BYTES = (
 )
 SHIFT_BYTES = (
     "Each token shift stores its input at the last token in the model's dtype: the dtype of {of}, or 2 bytes per "
-    "element if that dtype is fp8, because no model computes in fp8."
+    "element if that dtype is fp8."
 )
 CONVOLUTION_BYTES = (
     "The convolution state has the model's dtype, as in transformers: the dtype of {of}, or 2 bytes per element if "
-    "that dtype is fp8, because no model computes in fp8."
+    "that dtype is fp8."
 )
 
 REUSED = "A layer that reuses the keys and values of an earlier layer caches none."
@@ -105,7 +105,7 @@ COMPRESSED_BYTES = (
     "group of tokens, and the projections and the gates of the tokens of the incomplete group. If the entries overlap, "
     "it also caches the tokens of the last complete group, whose gates are stored in float32, 4 bytes per element, "
     "because transformers adds a bias in float32 to them. The other tokens have the model's dtype: the dtype of {of}, "
-    "or 2 bytes per element if that dtype is fp8, because no model computes in fp8."
+    "or 2 bytes per element if that dtype is fp8."
 )
 CHOSEN = (
     "Products of the new token with all cached tokens are computed, as in transformers, which then masks the keys that "

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from .. import architectures
 from ..algebra.relatives import Relative, compared_to_relative
-from ..algebra.structure import StructureComparison
+from ..algebra.structure import QUANTITIES, StructureComparison
 from ..architectures.base_architecture import Architecture
+from ..language.errors import SymformerError
 from ..language.frozen import FrozenDict, Immutable
 from ..models.model import Model
 from ..quantities import quantity as find_quantity
@@ -25,6 +26,8 @@ class RelativeFacts(Immutable):
     quantity: str  # whose amounts are compared
     title: str  # of the quantity
     structure: StructureComparison
+    others: tuple[str, ...]  # further quantities that both models support
+    changed: bool  # whether the model has other options than those for which the relative was chosen
 
 
 def relative_facts(model: Model, quantity: str, conventions: Mapping[str, str]) -> RelativeFacts | None:
@@ -57,4 +60,17 @@ def relative_facts(model: Model, quantity: str, conventions: Mapping[str, str]) 
         return None
     counted = FrozenDict(architectures.architecture_class(relative.name).uncounted)
     ties = FrozenDict({name: architectures.architecture_class(name).title for name in relative.ties})
-    return RelativeFacts(relative, ties, counted, quantity, find_quantity(quantity).measure.title, structure)
+    others = tuple(
+        name for name in QUANTITIES if name != quantity and all(_supports(each, name) for each in structure.models)
+    )
+    title, changed = find_quantity(quantity).measure.title, bool(model.component.changed_options)
+    return RelativeFacts(relative, ties, counted, quantity, title, structure, others, changed)
+
+
+def _supports(model: Model, quantity: str) -> bool:
+    """Return whether a model has a formula for a quantity, as an encoder has none for the key/value cache."""
+    try:
+        model.formula(quantity)
+    except SymformerError:
+        return False
+    return True
