@@ -15,8 +15,7 @@ from .base import Component
 
 @dataclass(frozen=True, kw_only=True)
 class MLP(Component):
-    """Two matrices with an activation between them, Vaswani et al. 2017 [vaswani2017], section 3.3, eq. 2,
-    which writes ``d_ff`` for H.
+    """Two matrices with an activation between them, Vaswani et al. 2017 [vaswani2017], section 3.3, eq. 2.
 
     >>> MLP().params, MLP(bias=False).params
     (2*E*H + E + H, 2*E*H)

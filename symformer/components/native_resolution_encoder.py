@@ -22,8 +22,8 @@ NEAREST = 4  # rows of the table of positions around a patch
 @dataclass(frozen=True, kw_only=True)
 class NativeResolutionEncoder(Component):
     """A vision transformer for images of any size, Bai et al. 2025 [bai2025], section 2: the positions of the patches
-    are interpolated from a square table with P_vis rows, and queries and keys are rotated by the row and the column of
-    their patch. A patch has T_patch frames, which are equal for an image.
+    are interpolated from a square grid of P_vis learned positions, and queries and keys are rotated by the row and the
+    column of their patch. A patch has T_patch frames, which are equal for an image.
 
     >>> NativeResolutionEncoder().params  # doctest: +NORMALIZE_WHITESPACE
     E_vis*Z_patch**2*T_patch*N_chan + 4*L_vis*E_vis**2 + 2*L_vis*E_vis*H_vis + 9*L_vis*E_vis + L_vis*H_vis

@@ -154,7 +154,7 @@ ROWS = (
             "whichever is larger",
         ],
     ),
-    LegendEntry("j", TensorName("j"), ["the four rows of a square table of positions that are nearest to each patch"]),
+    LegendEntry("j", TensorName("j"), ["the four positions of the square grid that are nearest to each patch"]),
     LegendEntry("s", TensorName("s"), ["the segment ids of the tokens"]),
     LegendEntry("c", TensorName("c"), ["the class ids, each an index into a table"]),
     LegendEntry("d", TensorName("d"), ["for each query and key, the table row of their distance"]),
@@ -496,19 +496,17 @@ ROWS = (
         ],
     ),
     LegendEntry("softplus", _word("softplus"), [Math(_word("log", Sum((Number(1), _word("exp")))))]),
-    LegendEntry("select_first", _word("select", below=Word("first")), ["the vector at the first position of each sequence"]),
+    LegendEntry(
+        "select_first", _word("select", below=Word("first")), ["the vector at the first position of each sequence"]
+    ),
     LegendEntry("select_end", _word("select", below=Word("end")), ["the vector at the last token of each sequence"]),
     LegendEntry("select_query", _word("select", below=Word("query")), ["the vector of the only query"]),
     LegendEntry(
         "listed",
         _word("listed"),
         [
-            *(
-                "the outputs of several layers of the part that computes ",
-                Math(_X),
-                ", whose numbers the config lists, and ",
-            ),
-            "each copy of the part that reads them takes one",
+            *("the outputs of those layers of the part that computes ", Math(_X), " that the config lists, of which "),
+            "each copy of the next part reads one",
         ],
     ),
     LegendEntry("images", _word("images"), ["the tokens of the images in the sequences, in order"]),

@@ -35,7 +35,15 @@ from .legend_entries import ROWS
 from .tensor_notation import STACKS
 
 STANDARD = {"exp", "log", "max", "tanh", "x", "W", "b"}  # functions of every textbook, and what all computations use
-LOCAL = {"m", "m_1", "m_2", "ρ", "ξ", "θ", *(f"{each}_n" for each in STACKS)}  # explained letters that some parts compute and others read
+LOCAL = {
+    "m",
+    "m_1",
+    "m_2",
+    "ρ",
+    "ξ",
+    "θ",
+    *(f"{each}_n" for each in STACKS),
+}  # explained letters that some parts compute and others read
 
 
 @dataclass

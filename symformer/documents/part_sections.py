@@ -51,8 +51,7 @@ PARTS = Heading(1, ["The parts"])
 COMMON = "Parts common to all layers"
 ADDED = " is the total of the parts that all of these layers have. The total of each kind of layer adds its own parts."
 RANKS = (
-    "Computations and shapes, including those in figures, are for all ranks together; "
-    "tables and totals are for one rank."
+    "Computations and the shapes of activations, also in figures, are for all ranks together; all else is for one rank."
 )
 COMPUTES = "shows the computation."  # after the number of a figure
 STORED = "Shapes of matrices are output × input, even if the class stores the transpose."
@@ -158,7 +157,10 @@ class _Builder:
             return blocks
         if section.composite:
             letter = Math(section.chain.labels[0])
-            subscripts: Line = [letter, " is the total of the model, and with a part as its subscript, the total of that part."]
+            subscripts: Line = [
+                letter,
+                " is the total of the model, and with a part as its subscript, the total of that part.",
+            ]
             said = [Paragraph(subscripts)] if isinstance(letter.shown, Label) else []
             return [*blocks, *said, *_in_parts(section.chain), *operation_totals(section, self.formula)]
         blocks += bytes_per_parameter([section], self.formula)

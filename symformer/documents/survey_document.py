@@ -268,7 +268,11 @@ def _totals(found: ModelTable, places: Mapping[tuple[int, str], str]) -> Table:
             if found.cells[number][at].value is not None and (number, name) in places:
                 cells[first + at] = [*cells[first + at], " ", Ref(places[number, name])]
         rows.append(cells)
-    caption = [*table.caption, " The number in parentheses is that of the equation of the total."] if places else table.caption
+    caption = (
+        [*table.caption, " The number in parentheses is that of the equation of the total."]
+        if places
+        else table.caption
+    )
     return replace(table, rows=rows, caption=caption)
 
 

@@ -67,9 +67,7 @@ ALL_WEIGHTS = "The certificate is for the formula of all weights, row by row; th
 CAPTION: Line = ["Details of the check."]
 SHAPES = "by name and shape, and the total"
 NAMED_ONCE = "by name and shape, each name counted once for all layers, and the total"
-AXES = (
-    "Shapes are compared up to the order of their axes, since a class may store the transpose of a matrix."
-)
+AXES = "Shapes are compared up to the order of their axes, since a class may store the transpose of a matrix."
 
 
 def check(found: CheckFacts, sharing: Sequence[str] = ()) -> list[Block]:
@@ -110,6 +108,8 @@ def check(found: CheckFacts, sharing: Sequence[str] = ()) -> list[Block]:
             )
         )
     what = "The certified formula" if len(blocks) > 1 else "This formula"
+    if found.per_rank and not found.of_params:
+        what = "The formula of the whole model"
     if certificate.compared.endswith(SHAPES):
         blocks.append(Paragraph([AXES]))
     return [*blocks, *certificate_blocks(certificate, what, sharing, found.required)]

@@ -263,6 +263,18 @@ def with_break_points(text: str, between: str) -> str:
     return numbers if numbers != text else between.join(break_name(text))
 
 
+_NUMBERED = re.compile(r"\b(sections?|eqs?\.|tables?|figures?|appendix) (?=[\dA-Z])", re.IGNORECASE)
+
+
+def tied(text: str, space: str) -> str:
+    """Return text with a space that does not end a line before the number of a section, an equation or a table.
+
+    >>> tied("Vaswani et al. 2017, section 3.3, eq. 2", "~")
+    'Vaswani et al. 2017, section~3.3, eq.~2'
+    """
+    return _NUMBERED.sub(lambda found: found[1] + space, text)
+
+
 _LONG_NUMBER = re.compile(rf"\d{{1,3}}(?:,\d{{3}}){{{LONG_PART // 4},}}")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ...language.notation.display_tree import Tree
 from ...language.notation.latex import latex
 from ...output.blocks import Computation, FigureBlock
-from .base_language import OPTION, Language, break_name, with_break_points
+from .base_language import OPTION, Language, break_name, tied, with_break_points
 from .missing_glyphs import label, plain_id, replace_missing_letters, with_macro
 from .page_layout import Page
 
@@ -43,7 +43,9 @@ class Latex(Language):
         return with_macro(spelt)
 
     def prose(self, text: str) -> str:
-        spelt = self._spelt(with_break_points(text, "\1"), {**self._SPECIAL, "\1": r"\allowbreak{}"})
+        spelt = self._spelt(
+            with_break_points(tied(text, "\2"), "\1"), {**self._SPECIAL, "\1": r"\allowbreak{}", "\2": "~"}
+        )
         return _BLANK.sub(lambda found: rf"\underline{{\hspace{{{len(found[0]) // 4}em}}}}", spelt)
 
     def code(self, text: str) -> str:

@@ -11,7 +11,7 @@ from ...language.notation.display_tree import Minus, Sum, Tree
 from ...language.notation.text import text
 from ...language.notation.typst import typst
 from ...output.blocks import FigureBlock, Line, Math
-from .base_language import OPTION, Language, break_name, environment, printable, with_break_points
+from .base_language import OPTION, Language, break_name, environment, printable, tied, with_break_points
 from .missing_glyphs import plain_id, replace_in_typst
 from .page_layout import breadth
 from .units import number, points
@@ -37,7 +37,7 @@ class Typst(Language):
     def prose(self, text: str) -> str:
         # two signs in a row would become a ligature: a dash, a quotation mark
         signs = re.sub(r"(-(?=-)|'(?=')|,(?=,)|`(?=`)|[?!](?=`))", rf"\1{_ZERO_WIDTH_SPACE}", text)
-        return f"#{_string(with_break_points(signs, _ZERO_WIDTH_SPACE))};"
+        return f"#{_string(with_break_points(tied(signs, _NO_BREAK_SPACE), _ZERO_WIDTH_SPACE))};"
 
     def code(self, text: str) -> str:
         words = (
@@ -133,10 +133,10 @@ class Typst(Language):
         return f"#link(<{self.label(id)}>)[({number})];"
 
     def figure_ref(self, id: str, number: int) -> str:
-        return f"#link(<{self.figure_label(id)}>)[Figure {number}];"
+        return f"#link(<{self.figure_label(id)}>)[Figure~{number}];"
 
     def table_ref(self, id: str, number: int) -> str:
-        return f"#link(<tab:{self.anchor(id)}>)[Table {number}];"
+        return f"#link(<tab:{self.anchor(id)}>)[Table~{number}];"
 
     def equation_number(self, id: str, number: int) -> str:
         return f"#[#box[({number})]<{self.label(id)}>]"
@@ -176,6 +176,7 @@ _FILLING = """#block(width: 100%, height: 1fr, layout(size => {{
 }}))"""
 
 _ZERO_WIDTH_SPACE = "\u200b"
+_NO_BREAK_SPACE = "\u00a0"
 
 
 def _with_path_breaks(text: str) -> str:
@@ -186,7 +187,8 @@ def _with_path_breaks(text: str) -> str:
 
 
 def _string(text: str) -> str:
-    kept = re.split(f"([\n{_ZERO_WIDTH_SPACE}])", text)  # keep the line breaks of attached files and the break points
+    # Keep the line breaks of attached files, the break points, and the spaces that do not break.
+    kept = re.split(f"([\n{_ZERO_WIDTH_SPACE}{_NO_BREAK_SPACE}])", text)
     told = [each if place % 2 else printable(each) for place, each in enumerate(kept)]
     return json.dumps("".join(told), ensure_ascii=False)
 

@@ -101,6 +101,8 @@ class Emitter(ABC):
                 return self.numbered(letter, f"{self.word(fitting(below, self.told))},{which}" if below else which)
             case Word(word):
                 return self.word(word)
+            case Transposed(FractionNode() as operand) if self.fraction_binds == _ATOM:
+                return self.transposed(self.brackets(self.emit(operand)))
             case Transposed(operand):
                 return self.transposed(self._within(operand, _ATOM))
             case Root(operand):
