@@ -171,15 +171,21 @@ def _variants(shown: Model, formula: Formula) -> Iterator[VariantFacts]:
 
 
 def _other_variants(shown: Model) -> Iterator[Model]:
-    """Yield the model with the options of each variant, or the variant where it cannot have them."""
+    """Yield the model with each option of the variants, or the variant where the model cannot have the option alone."""
     component = shown.component
     if not isinstance(component, Architecture):
         return
+    seen: set[Component] = set()
     for options, whole in zip(component.variants, variants(shown), strict=True):
+        changes = [{name: value} for name, value in options.items()]
         try:
-            yield replace(shown, component=replace(component, **options)) if options else whole
+            found = [replace(component, **change) for change in changes] if changes else [whole.component]
         except OptionError:
-            yield whole
+            found = [whole.component]
+        for other in found:
+            if other not in seen:
+                seen.add(other)
+                yield replace(shown, component=other)
 
 
 def _meaning(variant: Component, shown: Component) -> Line | None:
