@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...language.notation.display_tree import FractionNode, Minus, Product, Sum, Tree, tree
 from ...language.shape_lines import Shape
 from ...output.blocks import Line, Math, Piece
 from .figure import Arrow, Graph, Plus
@@ -19,8 +20,19 @@ def shape_text(name: str, shape: Shape) -> Line:
     name = INPUTS.get(name, name)
     dims: list[Piece] = []
     for dim in shape:
-        dims += [", " if dims else "", Math.of(dim)]
+        dims += [", " if dims else "", *_dimension(tree(dim))]
     return [*([f"{name} "] if name else []), "[", *dims, "]"] if dims else [name]
+
+
+def _dimension(shown: Tree) -> Line:
+    """Return a dimension, with a slash in a quotient, because a fraction in a small label would not be legible."""
+    if not isinstance(shown, FractionNode):
+        return [Math(shown)]
+    return [*_grouped(shown.numerator), "/", *_grouped(shown.denominator, Product)]
+
+
+def _grouped(shown: Tree, *more: type[Tree]) -> Line:
+    return ["(", Math(shown), ")"] if isinstance(shown, (Sum, Minus, *more)) else [Math(shown)]
 
 
 def label_arrows(graph: Graph, ports: Sequence[Shape]) -> Graph:
