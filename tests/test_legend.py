@@ -30,7 +30,7 @@ def words_of(name: str) -> tuple[frozenset[str], tuple[Computation, ...]]:
     for _, scope in scopes_in(architecture(name).component.ledger.apart.root, ""):
         if lines := computation(scope):
             blocks.append(Computation(lines, list(further_inputs(scope))))
-            said |= set(words_in(lines)) - named_parts(scope).keys()
+            said |= set(words_in(Computation(lines))) - named_parts(scope).keys()
             said -= {
                 line.shown.function for line in lines if line.times is not None and isinstance(line.shown, Applied)
             }
@@ -133,5 +133,5 @@ def test_names_of_lower_parts_are_not_letters() -> None:
     ]
     lines = computation(scope)
     assert "W_in_proj,qᵀ" in text(lines[0].shown)
-    assert "q" not in set(words_in(lines))
+    assert "q" not in set(words_in(Computation(lines)))
     assert not [each for each in nodes(lines[0].shown) if text(each) == "q"]

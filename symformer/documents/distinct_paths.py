@@ -66,13 +66,15 @@ class ModuleNames:
         self.in_class = in_class
         self.blocks: list[tuple[Computation, Sequence[tuple[str, Scope]]]] = []
 
-    def add(self, lines: Sequence[Assignment], places: Sequence[tuple[str, Scope]]) -> Computation:
+    def add(
+        self, lines: Sequence[Assignment], places: Sequence[tuple[str, Scope]], shared: Sequence[Assignment] = ()
+    ) -> Computation:
         """Return the block of a computation, and remember the parts that it is for.
 
         A document need not print the block: its names are then only kept apart from the others.
         """
         inputs = list(further_inputs(places[0][1])) if places else []
-        block = Computation(lines, inputs)
+        block = Computation(lines, inputs, shared)
         self.blocks.append((block, places))
         return block
 

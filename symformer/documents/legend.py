@@ -107,7 +107,7 @@ def entries(computations: Iterable[Computation]) -> list[LegendEntry]:
                 f"{text(name)} {said} {text(shape)}", name, [means, ", ", Math(shape)], verb=verb, local=True
             )
             found[row.word] = row
-        for word, arguments in _uses(each.lines):
+        for word, arguments in _uses(each):
             used.setdefault(word, []).append(arguments)
             if word in USES:
                 used.setdefault(USES[word], []).append(())
@@ -143,14 +143,16 @@ def _explained(line: Line, rows: Sequence[LegendEntry]) -> Paragraph:
     return Paragraph(line, notation=[(row.shown, plain(row.means)) for row in rows])
 
 
-def words_in(lines: Sequence[Assignment]) -> Iterator[str]:
+def words_in(computation: Computation) -> Iterator[str]:
     """Yield the words of one part's computation, and the letters that it reads but does not compute."""
-    return (word for word, _ in _uses(lines))
+    return (word for word, _ in _uses(computation))
 
 
-def _uses(lines: Sequence[Assignment]) -> Iterator[tuple[str, tuple[Tree, ...]]]:
+def _uses(computation: Computation) -> Iterator[tuple[str, tuple[Tree, ...]]]:
     """Yield each word and letter of a computation with the numbers in its subscript, or with the pieces of a result."""
-    own = {each for line in lines for each in nodes(line.name) if isinstance(each, TensorName)}
+    lines = computation.lines
+    named = (*computation.shared, *lines)
+    own = {each for line in named for each in nodes(line.name) if isinstance(each, TensorName)}
     own |= {
         each for line in lines for each in nodes(line.shown) if isinstance(each, TensorName) and _of_layers(each, lines)
     }

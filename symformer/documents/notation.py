@@ -179,7 +179,7 @@ def _used(block: Block) -> Iterator[str]:
         called = {each.function for line in lines for each in nodes(line.shown) if isinstance(each, ModuleCall)}
         explained = {row.word for row in ROWS} | STANDARD | SUBSCRIPTS | called
         explained |= {name.letter for name, _, _ in computation.inputs if isinstance(name, TensorName)}
-        yield from (word for word in words_in(lines) if word not in explained)
+        yield from (word for word in words_in(computation) if word not in explained)
 
 
 def _check_lines(block: Block) -> None:

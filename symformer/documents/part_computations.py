@@ -16,7 +16,7 @@ from ..formulas.formula import Formula
 from ..language.shape_lines import shape_line
 from ..language.symbols import letter
 from ..ledger.facts import Ledger, Scope
-from ..output.blocks import Assignment, Block, Paragraph, Piece, listed
+from ..output.blocks import Assignment, Block, Line, Paragraph, Piece, listed
 from ..views.formula_facts import is_per_rank
 from .computation import computation
 from .distinct_paths import ModuleNames, has_own_names
@@ -97,25 +97,49 @@ def computed(computes: PartComputations | None, section: Section, formula: Formu
         return [block for lines, _, places in found for block in _at_first(computes, lines, places, formula)]
     shared, told = _shared([split_sentences(said) for _, said, _ in found])
     blocks: list[Block] = [Paragraph(shared)] if shared else []
-    for (lines, _, places), said in zip(found, told, strict=True):
-        names = in_class([where for where, _ in places], formula)
-        into = "For " if any(len(name) > 1 for name in names) else "In "  # some names end with "in the layers with ..."
-        blocks.append(Paragraph([into, *listed(*names), *([": ", *said] if said else [":"])]))
-        blocks += _at_first(computes, lines, places, formula) if lines else []
+    every = [in_class([where for where, _ in places], formula) for _, _, places in found]
+    first, *_ = [lines for lines, _, _ in found]
+    for (lines, _, places), said, names in zip(found, told, every, strict=True):
+        changed = [each for each in lines if each not in first] if _is_alike(every) and lines is not first else []
+        most = len(lines) == len(first) and 0 < len(changed) <= len(lines) / 2
+        differ = "one line differs:" if len(changed) == 1 else f"{len(changed)} lines differ:"
+        ending: Line = [": ", *said] if said else [f", {differ}"] if most else [":"]
+        ending = [*ending, " ", f"{differ[0].upper()}{differ[1:]}"] if most and said else ending
+        blocks.append(Paragraph([*_place(names, _is_alike(every)), *ending]))
+        if lines:
+            repeated = [each for each in lines if each not in changed] if most else []
+            blocks += _at_first(computes, changed if most else lines, places, formula, repeated)
     return blocks
+
+
+def _is_alike(every: Sequence[Sequence[Line]]) -> bool:
+    """Return whether all places are the same module of the class, in layers of several kinds."""
+    return len({names[0][0] if len(names) == 1 and len(names[0]) > 1 else None for names in every} - {None}) == 1
+
+
+def _place(names: Sequence[Line], alike: bool) -> Line:
+    """Return the beginning of a sentence on a computation at some places."""
+    if alike:  # the path is stated before, once for all of them
+        return ["In ", *names[0][2:]]
+    # some names end with "in the layers with ..."
+    return ["For " if any(len(name) > 1 for name in names) else "In ", *listed(*names)]
 
 
 OTHER_PLACES = "The part computes the same at its other places, with the weights of each place."
 
 
 def _at_first(
-    computes: PartComputations, lines: Sequence[Assignment], places: Sequence[tuple[str, Scope]], formula: Formula
+    computes: PartComputations,
+    lines: Sequence[Assignment],
+    places: Sequence[tuple[str, Scope]],
+    formula: Formula,
+    shared: Sequence[Assignment] = (),
 ) -> list[Block]:
     """Return a computation with the names of weights and modules at the first of its places in the class."""
     alike: dict[str, list[tuple[str, Scope]]] = {}
     for where, scope in places:
         alike.setdefault(class_path(where, formula), []).append((where, scope))
-    first, *_ = [computes.names.add(lines, each) for each in alike.values()]  # the others have names, too
+    first, *_ = [computes.names.add(lines, each, shared) for each in alike.values()]  # the others have names, too
     others = len(alike) > 1 and any(has_own_names(line.shown) for line in lines)
     return [first, *([Paragraph([OTHER_PLACES])] if others else [])]
 
@@ -146,4 +170,5 @@ def _joined(sentences: Sequence[list[Piece]]) -> list[Piece]:
     return [piece for place, each in enumerate(sentences) for piece in ([" ", *each] if place else each)]
 
 
+INTO = ("In ", "For ")  # the beginnings of sentences on one of several places
 _BETWEEN = re.compile(r"(?<=\.) (?=[A-Z])")

@@ -19,6 +19,7 @@ from .layer_lists import class_path, in_class
 from .part_computations import PartComputations, about_part
 
 OUTSIDE = "Outside the layers"
+COLON = ":"  # the end of the places of a part without a description
 
 
 def title_of(section: Section, formula: Formula) -> Piece:
@@ -96,9 +97,7 @@ def place_lines(section: Section, formula: Formula, computes: PartComputations |
             if not isinstance(line.part, Component) and (apart := modules_apart(line, formula)):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
         kinds = [*_kinds(lines[0], formula)] if not isinstance(lines[0].part, Component) else []
-        described = computes is not None and bool(computes.descriptions(lines[0], formula))
-        rest: Line = [", for each kind of layer:" if described else ":"]
-        blocks.append(Paragraph([*where, *([". ", *about] if about else [". ", *kinds] if kinds else rest)]))
+        blocks.append(Paragraph([*where, *([". ", *about] if about else [". ", *kinds] if kinds else [COLON])]))
     return blocks
 
 

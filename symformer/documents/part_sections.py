@@ -40,8 +40,8 @@ from .layer_lists import class_path, in_class
 from .layer_order_text import layer_order
 from .legend import introduced
 from .operation_totals import operation_totals
-from .part_computations import PartComputations, about_part, computed
-from .part_places import named, place_lines, title_of, word_of
+from .part_computations import INTO, PartComputations, about_part, computed
+from .part_places import COLON, named, place_lines, title_of, word_of
 from .part_tables import bytes_per_parameter, copied_heads, parts_table, purpose_table, term_table
 from .sentences import sentence
 from .simple_parts import SimplePart, is_simple, simple_table, without_colon
@@ -227,8 +227,9 @@ class _Builder:
             drawn = self._detail(section)
             if drawn is not None and opening:
                 opening = with_sentence(opening, drawn.mention(COMPUTES))
-            blocks += [self._heading(2, section), *opening, *place_lines(section, self.formula, self.computes)]
-            blocks += [*self._computed(section), *(self.traced.blocks(section.line) if self.traced else ())]
+            located = place_lines(section, self.formula, self.computes)
+            blocks += [self._heading(2, section), *opening, *_located(located, self._computed(section))]
+            blocks += self.traced.blocks(section.line) if self.traced else ()
             if drawn is not None:
                 blocks += [drawn] if opening else [Paragraph([drawn.mention(COMPUTES)]), drawn]
             blocks += [*operation_totals(section, self.formula), *self._derived(section)]
@@ -323,6 +324,15 @@ def _is_layer(line: AccountLine) -> bool:
     if isinstance(line.part, Component):
         return line.part.role != "other"  # such as one of several projectors
     return is_layer_list(line.path.split(".")[-2])
+
+
+def _located(where: Sequence[Paragraph], does: Sequence[Block]) -> list[Block]:
+    """Return the places of a part and its computations; a description of all places follows the only place."""
+    (*_, ending), *more = [paragraph.line for paragraph in where]
+    match does:
+        case [Paragraph(line=described), *rest] if not more and ending == COLON and described[0] not in INTO:
+            return [Paragraph([*where[0].line[:-1], ". ", *described]), *rest]
+    return [*where, *does]
 
 
 def _in_parts(chain: Chain) -> list[Block]:

@@ -154,6 +154,7 @@ class Computation:
     # The inputs in addition to the first that have no letter of their own in all documents: each with its letter, its
     # meaning after "is" or "are", and its shape.
     inputs: Sequence[tuple[Tree, str, Tree]] = ()
+    shared: Sequence[Assignment] = ()  # further lines, which it has in common with the computation before it
     kind: Literal["computation"] = "computation"
 
     @property
