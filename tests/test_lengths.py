@@ -128,3 +128,9 @@ def test_length_condition_is_enforced_by_every_command(
     assert "P=1024 (learned positions) is less than" in " ".join(result.stderr.split())
     assert "4096" in result.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_table_that_a_run_reads_at_one_index_does_not_bound_its_length() -> None:
+    """The class has a table of numbers of speakers, which the catalogue reads like a table of positions."""
+    found = from_config({"model_type": "gradium_phonon_tts"}).formula("train-memory", implementation="none")
+    assert [each for each in found.constraints if getattr(each, "low", None) == S] == []
