@@ -54,7 +54,7 @@ from ..views.stored_summaries import relative_of
 from .atlas_entry import AtlasEntry, entry_of, papers_of_architecture
 from .atlas_target import AtlasTarget, architecture_of, chosen_targets
 from .cost_table import CostTable, cost_table, exact_amount, short_amount
-from .mechanisms import MEANINGS
+from .mechanisms import MEANINGS, mechanism_slug
 from .permanent_link import packed
 from .preview_card import card
 from .site_file import SiteFile, SiteOptions
@@ -135,7 +135,7 @@ def model_files(target: AtlasTarget, options: SiteOptions) -> ModelFiles:
         short_amount=short_amount,
         exact_amount=exact_amount,
         facts=list(_facts(entry, model)),
-        tags=[(name, MEANINGS[name]) for name in entry.mechanisms],
+        tags=[(name, MEANINGS[name], mechanism_slug(name)) for name in entry.mechanisms],
         sections=_bodies(flat),
         siblings=_siblings(target, model),
         presets=_presets(target, model),

@@ -136,3 +136,12 @@ def _built_in(model: Model) -> Iterator[str]:
         yield ENCODER_DECODER
     if any(each.kind is OperationKind.CONVOLUTION and "*" in each.path for _, each in component.ledger):
         yield CONVOLUTION
+
+
+def mechanism_slug(name: str) -> str:
+    """Return the file name of the page of a mechanism.
+
+    >>> mechanism_slug("Kimi Delta Attention")
+    'kimi-delta-attention'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())
