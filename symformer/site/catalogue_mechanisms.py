@@ -66,7 +66,7 @@ ENCODER_DECODER, VISION_TOWER, CONVOLUTION = "encoder-decoder", "vision tower", 
 
 
 @dataclass(frozen=True)
-class Module:
+class FiledModule:
     """A module with weights of its own: its path in the class, and the shape of each weight by name."""
 
     path: str
@@ -92,7 +92,7 @@ class FiledClass:
         return {**stated, **self.model.known}
 
     @cached_property
-    def modules(self) -> tuple[Module, ...]:
+    def modules(self) -> tuple[FiledModule, ...]:
         """The modules with weights, without layers that the default config does not have.
 
         Layers of several kinds can have the same path; their numbers of copies differ.
@@ -104,7 +104,7 @@ class FiledClass:
                 path, _, name = weight.removesuffix(".weight").rpartition(".")
                 if not weight.endswith("bias") or len(shape) > 1:
                     found.setdefault((path, counts), {})[name] = shape
-        return tuple(Module(path, names) for (path, _), names in found.items())
+        return tuple(FiledModule(path, names) for (path, _), names in found.items())
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -200,7 +200,7 @@ def _heads(filed: FiledClass) -> Iterator[str]:
             yield MULTI_QUERY if 1 in filed.default("num_key_value_heads") else GROUPED
 
 
-def _widths(module: Module) -> tuple[Expr, Expr] | None:
+def _widths(module: FiledModule) -> tuple[Expr, Expr] | None:
     """Return the width of all query heads of an attention, and that of all key or value heads, or None."""
     shapes = module.shapes
     output = next((shapes[name][-1] for name in OUTPUTS if name in shapes), None)

@@ -90,7 +90,7 @@ def reference_page(name: str, source: str, options: SiteOptions, paths: Collecti
 
     """
     title, rest = _titled(html_of(source, paths))
-    return _page(name, title, rest, options, contents=[Section(*each) for each in _SECTION.findall(rest)])
+    return _page(name, title, rest, options, contents=[ReferenceSection(*each) for each in _SECTION.findall(rest)])
 
 
 def divided_pages(name: str, source: str, options: SiteOptions, paths: Collection[str]) -> Iterator[SiteFile]:
@@ -101,7 +101,7 @@ def divided_pages(name: str, source: str, options: SiteOptions, paths: Collectio
     title, rest = _titled(html_of(source, paths))
     intro, *parts = re.split(r'(?=<h2 id=")', rest)
     heads = [_SECTION.match(part) for part in parts]
-    sections = [Section(head[1], head[2], f"{name}-{head[1]}.html") for head in heads if head]
+    sections = [ReferenceSection(head[1], head[2], f"{name}-{head[1]}.html") for head in heads if head]
     places = {each.anchor: each.address for each in sections}
 
     def moved(body: str) -> str:
@@ -122,7 +122,7 @@ def divided_pages(name: str, source: str, options: SiteOptions, paths: Collectio
 
 
 @dataclass(frozen=True)
-class Section:
+class ReferenceSection:
     """A section of a page: its anchor, its title, and the address of its own page if it has one."""
 
     anchor: str
@@ -156,9 +156,9 @@ def _page(
     rest: str,
     options: SiteOptions,
     *,
-    contents: Sequence[Section] = (),
+    contents: Sequence[ReferenceSection] = (),
     above: tuple[str, str] | None = None,
-    around: Sequence[tuple[str, Section]] = (),
+    around: Sequence[tuple[str, ReferenceSection]] = (),
 ) -> SiteFile:
     """Return a page with a title and a body in HTML.
 
