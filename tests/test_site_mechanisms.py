@@ -24,6 +24,10 @@ EXPECTED = {
     "hf:marian": {"cross-attention", "multi-head attention", "tied embeddings"},  # its positions are sines, but stored
     "hf:vit_mae": {"images", "multi-head attention"},  # the same
     "hf:rwkv": {"time mixing"},
+    "hf:qwen3_5_moe": {
+        "linear attention", "gated DeltaNet", "query and key norms", "experts", "shared expert", "gated MLP",
+        "rotary positions", "grouped-query attention", "convolution",
+    },
     "hf:swin": {"images", "multi-head attention", "relative positions"},
     "hf:patchtsmixer": set(),  # it mixes patches of a time series by MLPs
 }  # fmt: skip

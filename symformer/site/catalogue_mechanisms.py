@@ -38,7 +38,7 @@ GATED_AT_ONCE = (
     ("gate_up_proj", "down_proj"), ("Wi", "Wo"), ("input_linear", "output_linear"), ("weights_in", "weights_out"),
     ("w12", "w3"), ("wi", "wo"), ("fc1", "fc2"),
 )  # fmt: skip
-CROSS = re.compile(r"(encoder_attn|crossattention|cross_attn|cross_attention|EncDecAttention|encoder_attention)")
+CROSS = re.compile(r"encoder_attn|crossattention|cross_attn|cross_attention|EncDecAttention|encoder_attention")
 POSITIONS = re.compile(r"(\w+_)?(pos(ition(al)?)?_embed(ding)?s?|wpe|position_embedding_table)")
 DISTANCES = re.compile(
     r"relative_attention_bias|relative_position_bias(_table)?|rel_pos_[hw]|relative_k_proj|r_r_bias|distance_embedding"
@@ -102,7 +102,7 @@ class FiledClass:
         for (weight, shape), counts in component.counts.items() if isinstance(component, MeasuredModel) else ():
             if all(self.value(each) != 0 for each in (*shape, *counts)):
                 path, _, name = weight.removesuffix(".weight").rpartition(".")
-                if not weight.endswith("bias") or len(shape) > 1:
+                if name != "bias":
                     found.setdefault((path, counts), {})[name] = shape
         return tuple(FiledModule(path, names) for (path, _), names in found.items())
 
@@ -140,7 +140,7 @@ class FiledClass:
         return any(field_name(each) in names or (part and part in part_of(each)) for each in fields)
 
 
-def catalogue_mechanisms(model: Model, entry: CatalogueEntry) -> tuple[str, ...]:
+def catalogue_mechanisms(model: Model, entry: CatalogueEntry) -> frozenset[str]:
     """Return the names of the mechanisms that the entry of a class proves; others are not known.
 
     Parameters
@@ -152,11 +152,8 @@ def catalogue_mechanisms(model: Model, entry: CatalogueEntry) -> tuple[str, ...]
 
     """
     filed = FiledClass(model, entry)
-    return tuple(
-        dict.fromkeys(
-            [*_named(filed), *_heads(filed), *_layers(filed), *_inputs(filed), *_fields(filed), *_operations(filed)]
-        )
-    )
+    rules = (_named, _heads, _layers, _inputs, _fields, _operations)
+    return frozenset(name for rule in rules for name in rule(filed))
 
 
 def _named(filed: FiledClass) -> Iterator[str]:
