@@ -9,6 +9,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from posixpath import join, normpath
 from urllib.parse import unquote, urldefrag
+from xml.etree import ElementTree
 
 import pytest
 
@@ -97,6 +98,11 @@ def test_links_and_anchors_resolve(files: dict[str, bytes]) -> None:
 def test_no_id_occurs_twice(files: dict[str, bytes]) -> None:
     for path, page in pages(files).items():
         assert [each for each, count in Counter(page.ids).items() if count > 1] == [], path
+
+
+def test_figures_are_well_formed(files: dict[str, bytes]) -> None:
+    found = [each for path in pages(files) for each in re.findall(r"<svg.*?</svg>", files[path].decode(), re.DOTALL)]
+    assert len([ElementTree.fromstring(each) for each in found if 'role="img"' in each]) == len(NAMES)
 
 
 def test_pages_load_only_files_of_the_site(files: dict[str, bytes]) -> None:

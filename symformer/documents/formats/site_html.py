@@ -52,10 +52,10 @@ class SitePage(HTML):
 def _compact(drawing: str) -> Markup:
     """Return a drawing without the colour that its shapes inherit from it.
 
-    >>> print(_compact('<svg fill="currentColor"><rect fill="currentColor"/></svg>'))
+    >>> print(_compact(markup('<svg fill="currentColor"><rect fill="currentColor"/></svg>')))
     <svg fill="currentColor"><rect/></svg>
     """
-    return markup(drawing.replace(' fill="currentColor"/>', "/>"))
+    return markup(str(drawing).replace(' fill="currentColor"/>', "/>"))
 
 
 FORMAT = SitePage()
