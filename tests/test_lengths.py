@@ -13,6 +13,7 @@ from symformer import SymformerError, architecture, from_config
 from symformer.commands.cli import cli
 from symformer.language.symbols import B, C, N_new, P, S
 from symformer.quantities import quantities
+from symformer.targets.resolution import model
 
 # The last position of each quantity in a model with P of them; None: no run. Every quantity is listed.
 REACH = {
@@ -128,3 +129,9 @@ def test_length_condition_is_enforced_by_every_command(
     assert "P=1024 (learned positions) is less than" in " ".join(result.stderr.split())
     assert "4096" in result.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_table_that_a_run_reads_at_one_index_does_not_bound_its_length() -> None:
+    """The class has a table of numbers of speakers, which the catalogue reads like a table of positions."""
+    found = model("hf:gradium_phonon_tts").formula("train-memory", implementation="none")
+    assert [each for each in found.constraints if getattr(each, "low", None) == S] == []

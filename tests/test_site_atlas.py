@@ -9,6 +9,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from posixpath import join, normpath
 from urllib.parse import unquote, urldefrag
+from xml.etree import ElementTree
 
 import pytest
 
@@ -18,12 +19,12 @@ from symformer.language.errors import UnknownNameError
 from symformer.output.blocks import Code, Heading, Paragraph
 from symformer.site.atlas import atlas
 from symformer.site.atlas_entry import short_count
-from symformer.site.atlas_index import index_files
+from symformer.site.atlas_index import ROW, index_files
 from symformer.site.atlas_page import ModelFiles, model_files
 from symformer.site.atlas_target import atlas_targets, chosen_targets
 from symformer.site.compare_page import comparison_files
 from symformer.site.cost_table import cost_table
-from symformer.site.reference_section import reference_page
+from symformer.site.reference_section import divided_pages, reference_page
 from symformer.site.site_builder import sitemap
 from symformer.site.site_file import SiteFile, SiteOptions
 from symformer.site.site_page import Metadata, shared_files, site_page
@@ -74,7 +75,7 @@ def pages(files: dict[str, bytes]) -> dict[str, Page]:
     return {
         path: Page(content.decode())
         for path, content in files.items()
-        if path.startswith(("models/", "index", "compare")) and path.endswith(".html")
+        if path.startswith(("models/", "index", "compare", "list/", "mechanisms/")) and path.endswith(".html")
     }
 
 
@@ -99,6 +100,12 @@ def test_no_id_occurs_twice(files: dict[str, bytes]) -> None:
         assert [each for each, count in Counter(page.ids).items() if count > 1] == [], path
 
 
+def test_figures_are_well_formed(files: dict[str, bytes]) -> None:
+    found = [each for path in pages(files) for each in re.findall(r"<svg.*?</svg>", files[path].decode(), re.DOTALL)]
+    made = [ElementTree.fromstring(each) for each in found if 'role="img"' in each]  # noqa: S314 (our own)
+    assert len(made) == len(NAMES)
+
+
 def test_pages_load_only_files_of_the_site(files: dict[str, bytes]) -> None:
     for path, page in pages(files).items():
         assert page.inline == [], path
@@ -110,7 +117,7 @@ def test_pages_are_small(files: dict[str, bytes]) -> None:
     assert {
         path
         for path, content in files.items()
-        if path.endswith(".html") and path.startswith("models/") and len(content) > LARGEST
+        if path.endswith(".html") and not path.startswith("derivations/") and len(content) > LARGEST
     } == set()
 
 
@@ -196,12 +203,55 @@ def test_an_unknown_model_is_an_error_with_a_suggestion() -> None:
         next(atlas(SiteOptions(targets=("gtp2",))))
 
 
-def test_the_index_works_without_scripts(files: dict[str, bytes]) -> None:
+def test_every_model_is_reachable_without_scripts(files: dict[str, bytes], models: list[ModelFiles]) -> None:
+    read = pages(files)
+    reached, waiting = set[str](), ["index.html"]
+    while waiting:
+        path = waiting.pop()
+        if path in read and path not in reached:
+            reached.add(path)
+            links = [urldefrag(link)[0] for link in read[path].links if not link.startswith("https://")]
+            waiting += [normpath(join(path.rpartition("/")[0], link)) for link in links if link]
+    assert {each.entry.path for each in models} <= reached
+    assert '<form id="search" class="search" role="search" hidden>' in files["index.html"].decode()
+
+
+def test_the_index_lists_architectures_and_the_lists_all_models(files: dict[str, bytes]) -> None:
     index = files["index.html"].decode()
-    for name in TOTALS:
-        assert f'<a href="models/{name}.html">' in index
-    assert '<form id="search" class="search" role="search" hidden>' in index
-    assert {each["name"] for each in json.loads(files["models.json"])} == set(NAMES)
+    assert re.findall('href="(models/[^"]*)"', index) == ["models/gpt2.html", "models/gpt2.html#relatives"]
+    assert ">1 preset</a>" in index
+    lists = {path for path in files if path.startswith("list/")}
+    assert lists == {"list/a.html", "list/g.html", "list/l.html"}
+    assert re.findall('href="../models/([^"#]*).html"', files["list/g.html"].decode()) == ["gpt2", "gpt2-xl"]
+
+
+def test_the_data_of_the_index_are_the_facts_of_its_rows(files: dict[str, bytes], models: list[ModelFiles]) -> None:
+    data = json.loads(files["models.json"])
+    assert data["row"] == [*ROW]
+    read = [dict(zip(data["row"], row, strict=True)) for row in data["models"]]
+    for row in read:
+        row["kind"], row["family"] = data["kinds"][row["kind"]], data["families"][row["family"]]
+        row["mechanisms"] = [data["mechanisms"][each] for each in row["mechanisms"]]
+    assert [row["name"] for row in read] == ["gpt2", "gpt2-xl", "llama-3-8b", "hf:afmoe"]
+    entries = {each.entry.name: each.entry for each in models}
+    for row in read:
+        facts = entries[row["name"]].to_json()
+        del facts["path"]  # the script makes it from the name
+        assert {name: fact for name, fact in row.items() if fact not in (None, [])} == facts
+
+
+def test_the_page_of_a_mechanism_lists_its_models(files: dict[str, bytes]) -> None:
+    page = files["mechanisms/rotary-positions.html"].decode()
+    assert 'Llama: <a href="../models/llama-3-8b.html">llama-3-8b</a>' in page
+    assert '<a href="../models/hf-afmoe.html">hf:afmoe</a>' in page
+    assert "gpt2" not in page
+    unknown = files["mechanisms/learned-positions.html"].decode()
+    assert "The catalogue does not state whether the other 1 class has it." in unknown
+
+
+def test_a_class_says_that_its_other_mechanisms_are_not_stated(files: dict[str, bytes]) -> None:
+    assert '<li class="rest">others not stated</li>' in files["models/hf-afmoe.html"].decode()
+    assert "not stated" not in files["models/gpt2.html"].decode()
 
 
 def test_pages_of_models_that_are_not_built_have_no_link(files: dict[str, bytes]) -> None:
@@ -263,3 +313,17 @@ def test_reference_pages_are_converted_from_markdown() -> None:
     assert [each for each in Page(text).ids if each.startswith("same")] == ["same", "same-1"]
     assert "<mn>4,096</mn>" in text
     assert text.count("<math displaystyle") == 2
+
+
+def test_a_long_reference_page_is_an_index_and_a_page_for_each_section() -> None:
+    source = SOURCE.replace("## Same\n\n## Same", "See [the first](#first).\n\n## First\n\nText.\n\n## Second")
+    made = {each.path: each.content.decode() for each in divided_pages("corrections", source, SiteOptions(), set())}
+    index, first, second = (f"reference/corrections{name}.html" for name in ("", "-first", "-second"))
+    assert [*made] == [index, first, second]
+    assert '<li id="first"><a href="corrections-first.html">First</a></li>' in made[index]
+    assert 'See <a href="corrections-first.html">the first</a>.' in made[index]
+    assert "displaystyle" not in made[index] + made[first]
+    assert made[second].count("<math displaystyle") == 2
+    assert '<a href="corrections.html">Numbers of &lt;b&gt;</a> / <span>Second</span>' in made[second]
+    assert '<a rel="prev" href="corrections-first.html">Previous: First</a>' in made[second]
+    assert "<h2" not in made[first] + made[second]

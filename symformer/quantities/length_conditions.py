@@ -34,7 +34,8 @@ def length_conditions(ledger: Ledger, letters: set[Symbol], after: int) -> tuple
         ends.append(C + after)
     found: dict[tuple[Expr, Expr], None] = {}
     for _, entry in ledger:
-        if entry.kind is OperationKind.LOOKUP and entry.function == "positions":
+        # A table from which a run reads a single row, such as the number of speakers, does not limit its length.
+        if entry.kind is OperationKind.LOOKUP and entry.function == "positions" and entry.inputs[0].shape:
             read, rows = entry.inputs[0].shape[-1], (*entry.weights, *entry.shared)[0].shape[0] - entry.skipped
             own = [read] if read.free_symbols and read.free_symbols <= letters else []  # no number of nearest rows
             found |= {(end, rows): None for end in (own if entry.output.encoded else ends) if end != rows}

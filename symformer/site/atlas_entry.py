@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import architectures
 from ..algebra.relatives import published
+from ..catalogue.entries import find_entry
 from ..language.errors import SymformerError
 from ..language.symbols import E, L
 from ..models.model import Model
@@ -38,7 +39,7 @@ class AtlasEntry:
     layers, width
         The number of layers and the hidden size, or None.
     mechanisms
-        The names of its mechanisms.
+        The names of its mechanisms; of a class, only those that the catalogue proves.
 
     """
 
@@ -119,7 +120,7 @@ def entry_of(target: AtlasTarget, model: Model) -> AtlasEntry:
         active=_value(model, "active-params"),
         layers=sizes.get(str(L)) or (sum(n for name, n in sizes.items() if name in ("L_enc", "L_dec")) or None),
         width=sizes.get(str(E)),
-        mechanisms=mechanisms(model),
+        mechanisms=mechanisms(model, find_entry(*target.config) if target.config else None),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.parse import quote
 
@@ -22,6 +22,7 @@ from ..documents.formats.html import markup
 from ..documents.formats.md import FORMAT as MARKDOWN
 from ..documents.formats.short_mathml import with_short_math
 from ..documents.formats.site_html import FORMAT as HTML
+from ..documents.formats.site_html import SMALLER, SitePage
 from ..formulas.formula import Formula
 from ..formulas.structured_form import structured
 from ..language.errors import SymformerError
@@ -54,12 +55,13 @@ from ..views.stored_summaries import relative_of
 from .atlas_entry import AtlasEntry, entry_of, papers_of_architecture
 from .atlas_target import AtlasTarget, architecture_of, chosen_targets
 from .cost_table import CostTable, cost_table, exact_amount, short_amount
-from .mechanisms import MEANINGS
+from .mechanisms import MEANINGS, mechanism_slug
 from .permanent_link import packed
 from .preview_card import card
 from .site_file import SiteFile, SiteOptions
 from .site_page import Metadata, site_page
 
+LARGEST = 100_000  # bytes of a page
 COST = "cost"  # the anchor of the section of costs
 SHOWN = ("flops", "kv-cache")  # the further quantities whose formulas a page shows
 WIDEST = 24  # terms of a formula of these quantities; a longer one is only linked
@@ -122,7 +124,8 @@ def model_files(target: AtlasTarget, options: SiteOptions) -> ModelFiles:
     bibtex = bibtex_of(model, params, __version__)
     config = _config(target)
     data = _data(entry, model, formulas, costs)
-    page = site_page(
+    written = partial(
+        site_page,
         "model.html.jinja",
         target.path,
         "atlas",
@@ -135,8 +138,7 @@ def model_files(target: AtlasTarget, options: SiteOptions) -> ModelFiles:
         short_amount=short_amount,
         exact_amount=exact_amount,
         facts=list(_facts(entry, model)),
-        tags=[(name, MEANINGS[name]) for name in entry.mechanisms],
-        sections=_bodies(flat),
+        tags=[(name, MEANINGS[name], mechanism_slug(name)) for name in entry.mechanisms],
         siblings=_siblings(target, model),
         presets=_presets(target, model),
         relative=_relative_path(related),
@@ -148,6 +150,10 @@ def model_files(target: AtlasTarget, options: SiteOptions) -> ModelFiles:
         config=config,
         question=_question(target, config),
     )
+    page = written(sections=_bodies(flat, HTML))
+    for smaller in SMALLER:
+        if len(page.content) > LARGEST:
+            page = written(sections=_bodies(flat, smaller))
     files = [
         page,
         SiteFile(f"models/{target.slug}.md", _markdown(entry, target, model, flat, keys, bibtex).encode()),
@@ -203,7 +209,7 @@ def _cost_blocks(costs: CostTable) -> list[Block]:
     return [*blocks, *(Paragraph([f"{', '.join(titles)}: {why}."]) for why, titles in costs.refused.items())]
 
 
-def _bodies(blocks: Sequence[Block]) -> list[PageSection]:
+def _bodies(blocks: Sequence[Block], format_: SitePage) -> list[PageSection]:
     """Return the sections in HTML. The costs have a table in the template, next to the formulas of the section."""
     groups: list[tuple[Heading, list[Block]]] = []
     for block in blocks:
@@ -212,7 +218,7 @@ def _bodies(blocks: Sequence[Block]) -> list[PageSection]:
         elif groups[-1][0].anchor != COST or isinstance(block, Equation):
             groups[-1][1].append(block)
     return [
-        PageSection(heading.anchor, plain(heading.line), HTML.body(group))
+        PageSection(heading.anchor, plain(heading.line), format_.body(group))
         for heading, group in groups
         if group or heading.anchor == COST
     ]

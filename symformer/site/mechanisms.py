@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..algebra.structure_profile import StackProfile, profiles
 from ..architectures.base_architecture import Architecture
-from ..catalogue.measured_model import MeasuredModel
-from ..language.errors import SymformerError
-from ..ledger.facts import Entry, OperationKind
+from ..catalogue.entries import CatalogueEntry
+from ..ledger.facts import OperationKind
 from ..models.model import Model
+from .catalogue_mechanisms import (
+    CONVOLUTION,
+    ENCODER_DECODER,
+    GROUPED,
+    MULTI_HEAD,
+    MULTI_QUERY,
+    VISION_TOWER,
+    catalogue_mechanisms,
+)
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A mechanism, found by a word in the phrases that describe an aspect of a structure."""
+    """A mechanism, found by a pattern in the phrases that describe an aspect of a structure."""
 
     name: str
     meaning: str
     aspect: str  # a key of ``StackProfile.aspects``
-    word: str
+    pattern: str
 
     def is_in(self, stack: StackProfile) -> bool:
         """Return whether a stack of layers has the mechanism."""
-        return any(self.word in phrase for phrase in stack.aspects.get(self.aspect, ()))
+        return any(re.search(self.pattern, phrase) for phrase in stack.aspects.get(self.aspect, ()))
 
 
 # The mechanisms that differ between published models, in the order of a list.
@@ -40,7 +49,9 @@ MECHANISMS: tuple[Mechanism, ...] = (
     Mechanism("soft cap", "a tanh soft cap on the scores", "details", "soft cap"),
     Mechanism("disentangled attention", "separate scores for tokens and distances", "mixer", "disentangled"),
     Mechanism("joint attention", "joint attention of a text and an image", "mixer", "joint attention"),
-    Mechanism("cross-attention", "attention to the output of an encoder", "cross-attention", "cross-attention"),
+    Mechanism(
+        "cross-attention", "attention to another sequence, such as an encoder's", "cross-attention", "cross-attention"
+    ),
     Mechanism("state-space mixer", "a state-space mixer (Mamba, Mamba-2)", "mixer", "state-space"),
     Mechanism("linear attention", "linear attention with a delta rule", "mixer", "linear attention"),
     Mechanism("gated DeltaNet", "linear attention with a gated delta rule", "mixer", "Gated DeltaNet"),
@@ -50,10 +61,12 @@ MECHANISMS: tuple[Mechanism, ...] = (
     Mechanism("short convolution", "a gated short convolution instead of attention", "mixer", "short convolution"),
     Mechanism("experts", "a mixture of experts", "MLP", "experts"),
     Mechanism("shared expert", "an expert that every token uses", "MLP", "shared expert"),
-    Mechanism("gated MLP", "a gated feed-forward network (SwiGLU, GeGLU)", "MLP", "a gated MLP"),
+    Mechanism("gated MLP", "a gated feed-forward network (SwiGLU, GeGLU)", "MLP", " gated "),
     Mechanism("rotary positions", "rotary position embeddings (RoPE)", "positions", "rotary"),
     Mechanism("learned positions", "learned position embeddings", "positions", "learned position"),
-    Mechanism("relative positions", "learned biases or scores of distances", "positions", "learned biases"),
+    Mechanism(
+        "relative positions", "learned biases or scores of distances", "positions", "learned biases|relative positions"
+    ),
     Mechanism("ALiBi", "linear biases of the scores", "positions", "ALiBi"),
     Mechanism(
         "parallel block", "attention and the MLP in parallel", "arrangement", "attention and the MLP in parallel"
@@ -67,66 +80,68 @@ MECHANISMS: tuple[Mechanism, ...] = (
     Mechanism("bidirectional attention", "attention in both directions", "mask", "both directions"),
     Mechanism("tied embeddings", "an LM head tied to the token embedding", "head", "tied to the token"),
 )
-GROUPED, MULTI_QUERY = "grouped-query attention", "multi-query attention"
+# The mechanisms that the number of heads, or the stacks and the operations together, show.
 MEANINGS: Mapping[str, str] = {
     **{each.name: each.meaning for each in MECHANISMS},
+    MULTI_HEAD: "as many key/value heads as query heads (MHA)",
     GROUPED: "fewer key/value heads than query heads (GQA)",
     MULTI_QUERY: "a single key/value head (MQA)",
+    ENCODER_DECODER: "a decoder that attends to the output of an encoder",
+    VISION_TOWER: "an encoder of images next to a model of text",
+    CONVOLUTION: "convolutions inside the layers",
 }
-# The same, from the kinds of operations of a class whose parts are not known.
-_BY_KIND: Mapping[str, Callable[[Entry], bool]] = {
-    "experts": lambda each: each.kind is OperationKind.EXPERTS,
-    "state-space mixer": lambda each: each.kind is OperationKind.SCAN,
-    "linear attention": lambda each: each.kind is OperationKind.DELTA_RULE,
-    "linear recurrence": lambda each: each.kind is OperationKind.RECURRENCE,
-    "rotary positions": lambda each: each.kind is OperationKind.ROTATE,
-    "sparse attention": lambda each: each.kind is OperationKind.CHOOSE,
-    "bidirectional attention": lambda each: each.kind is OperationKind.SCORES and each.mask != "causal",
-}
-# The same, from the sizes of such a class.
-_BY_SIZE: Mapping[str, str] = {"X": "experts", "R_kv": "latent attention", "N_state": "state-space mixer"}
 
 
-def mechanisms(model: Model) -> tuple[str, ...]:
-    """Return the names of the mechanisms of a model, in the order of ``MEANINGS``; () if its operations are unknown.
+def mechanisms(model: Model, entry: CatalogueEntry | None = None) -> tuple[str, ...]:
+    """Return the names of the mechanisms of a model, in the order of ``MEANINGS``.
 
+    All mechanisms of a built-in architecture are known. Of a class of the catalogue, those that its entry proves.
+
+    Parameters
+    ----------
+    model
+        The model.
+    entry
+        The entry of a class of the catalogue.
+
+    Examples
+    --------
     >>> from symformer.targets.resolution import model
     >>> mechanisms(model("llama-3.2-1b"))
     ('gated MLP', 'rotary positions', 'tied embeddings', 'grouped-query attention')
+
     """
-    return tuple(dict.fromkeys(_found(model)))
+    found = {*(_built_in(model) if entry is None else catalogue_mechanisms(model, entry))}
+    return tuple(name for name in MEANINGS if name in found)
 
 
-def _found(model: Model) -> Iterator[str]:
+def _built_in(model: Model) -> Iterator[str]:
     component = model.component
     if not isinstance(component, Architecture):
-        yield from _of_operations(model)
         return
-    stacks = profiles(component).values()
+    found = profiles(component)
+    stacks = found.values()
     for each in MECHANISMS:
         if any(each.is_in(stack) for stack in stacks):
             yield each.name
     for stack in stacks:
         if stack.heads is not None and stack.kv_heads is not None:
             heads, kv_heads = stack.heads.xreplace(model.known), stack.kv_heads.xreplace(model.known)
-            if heads != kv_heads:
-                yield MULTI_QUERY if kv_heads == 1 else GROUPED
+            own = MULTI_HEAD if heads == kv_heads else GROUPED
+            yield MULTI_QUERY if own == GROUPED and kv_heads == 1 else own
+    images, tokens = (any(aspect in stack.aspects for stack in stacks) for aspect in ("image", "tokens"))
+    if images and tokens:
+        yield VISION_TOWER
+    if {"encoder", "decoder"} <= found.keys():
+        yield ENCODER_DECODER
+    if any(each.kind is OperationKind.CONVOLUTION and "*" in each.path for _, each in component.ledger):
+        yield CONVOLUTION
 
 
-def _of_operations(model: Model) -> Iterator[str]:
-    """Yield the mechanisms of a class of the catalogue, from the operations of its run."""
-    component = model.component
-    sizes = {str(size): number for size, number in model.known.items()}
-    yield from (name for size, name in _BY_SIZE.items() if sizes.get(size, 0) > 1)
-    if "G" in sizes and sizes["G"] != sizes.get("A", sizes["G"]):
-        yield MULTI_QUERY if sizes["G"] == 1 else GROUPED
-    ledger = component.ledger
-    if isinstance(component, MeasuredModel) and component.stored_run is not None:
-        try:
-            ledger = component.stored_run()
-        except SymformerError:  # only its parameters are known
-            return
-    entries = [item for scope in ledger.root.walk() for item in scope.items if isinstance(item, Entry)]
-    for name, holds in _BY_KIND.items():
-        if any(map(holds, entries)):
-            yield name
+def mechanism_slug(name: str) -> str:
+    """Return the file name of the page of a mechanism.
+
+    >>> mechanism_slug("Kimi Delta Attention")
+    'kimi-delta-attention'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())

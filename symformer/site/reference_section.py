@@ -1,9 +1,13 @@
-"""The reference pages of the site: the pages of ``reports/`` that are not about one model, converted from Markdown."""
+"""The reference pages of the site: the pages of ``reports/`` that are not about one model, converted from Markdown.
+
+A long page is an index and a page for each of its sections.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -33,10 +37,13 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "counted": counted,
     "alphabet": alphabet,
 }
+DIVIDED = ("published", "published-numbers", "corrections")  # the long pages
 _INLINE = re.compile(r"\$`(.+?)`\$")
 _DISPLAY = re.compile(r"^```math\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
 _PLACE = re.compile("\ue000([0-9]+)\ue001")  # where a formula goes; no page has these private characters
 _LINK = re.compile(r'<a href="([^":#]*)(#[^"]*)?">(.*?)</a>')
+_SECTION = re.compile(r'<h2 id="([^"]*)">(.*?) <a')
+_ANCHORED = re.compile(r'href="#([^"]*)"')
 _HEADING = re.compile(r"<h([1-6])>(.*?)</h\1>")
 _ENTITY = re.compile("&#x([0-9A-F]+);")
 _ROW = re.compile(r"<mrow>(<(m[ino])>[^<]*</\2>)</mrow>")
@@ -61,7 +68,7 @@ def reference_files(options: SiteOptions, only: Collection[str] | None = None) -
     paths = frozenset(each.path for each in atlas_targets() if targets is None or each.name in targets)
     for name, made in PAGES.items():
         if only is None or name in only:
-            yield reference_page(name, made(), options, paths)
+            yield from (divided_pages if name in DIVIDED else _single_page)(name, made(), options, paths)
     if only is None or "census" in only:
         first, *others = (_FORMULAS.sub("\n", overview(name, title, heads)) for name, (title, heads) in CENSUS.items())
         yield reference_page("census", "\n".join([first, *others]), options, paths)
@@ -82,25 +89,108 @@ def reference_page(name: str, source: str, options: SiteOptions, paths: Collecti
         The paths of the pages of models, to which links lead.
 
     """
-    body = html_of(source, paths)
+    title, rest = _titled(html_of(source, paths))
+    return _page(name, title, rest, options, contents=[ReferenceSection(*each) for each in _SECTION.findall(rest)])
+
+
+def divided_pages(name: str, source: str, options: SiteOptions, paths: Collection[str]) -> Iterator[SiteFile]:
+    """Yield the index of a page that is written in Markdown, and a page for each of its sections.
+
+    The index has the anchors of all sections, so that their addresses on a whole page stay valid.
+    """
+    title, rest = _titled(html_of(source, paths))
+    intro, *parts = re.split(r'(?=<h2 id=")', rest)
+    heads = [_SECTION.match(part) for part in parts]
+    sections = [ReferenceSection(head[1], head[2], f"{name}-{head[1]}.html") for head in heads if head]
+    places = {each.anchor: each.address for each in sections}
+
+    def moved(body: str) -> str:
+        return _ANCHORED.sub(lambda each: f'href="{places.get(each[1], each[0][6:-1])}"', body)
+
+    yield _page(name, title, moved(intro), options, contents=sections)
+    for place, (section, part) in enumerate(zip(sections, parts, strict=True)):
+        around = [("previous", each) for each in sections[max(place - 1, 0) : place]]
+        around += [("next", each) for each in sections[place + 1 : place + 2]]
+        yield _page(
+            section.address.removesuffix(".html"),
+            section.words,
+            moved(part.partition("</h2>")[2]),
+            options,
+            above=(f"{name}.html", title),
+            around=around,
+        )
+
+
+@dataclass(frozen=True)
+class ReferenceSection:
+    """A section of a page: its anchor, its title, and the address of its own page if it has one."""
+
+    anchor: str
+    title: str  # in HTML
+    own: str = ""
+
+    @property
+    def words(self) -> str:
+        """The title without markup."""
+        return str(markup(self.title).striptags())
+
+    @property
+    def address(self) -> str:
+        """The address for a link from the page."""
+        return self.own or f"#{markup(self.anchor).unescape()}"
+
+
+def _single_page(name: str, source: str, options: SiteOptions, paths: Collection[str]) -> Iterator[SiteFile]:
+    yield reference_page(name, source, options, paths)
+
+
+def _titled(body: str) -> tuple[str, str]:
+    """Return the words of the first heading, and the rest of a page."""
     title, _, rest = body.partition("</h1>")
-    words = markup(title.partition(">")[2]).striptags()
+    return str(markup(title.partition(">")[2]).striptags()), rest
+
+
+def _page(
+    name: str,
+    words: str,
+    rest: str,
+    options: SiteOptions,
+    *,
+    contents: Sequence[ReferenceSection] = (),
+    above: tuple[str, str] | None = None,
+    around: Sequence[tuple[str, ReferenceSection]] = (),
+) -> SiteFile:
+    """Return a page with a title and a body in HTML.
+
+    Parameters
+    ----------
+    name, words, rest
+        The name of its file, its title, and its body.
+    options
+        The options of the site.
+    contents
+        Its sections.
+    above
+        The address and the title of the index that it belongs to.
+    around
+        The sections before and after it, each with "previous" or "next".
+
+    """
     first = re.search(r"<p>(.*?)</p>", rest, re.DOTALL)
     about = markup(first[1]).striptags() if first else words
+    whole = f"{words} · {above[1]}" if above else words
     return site_page(
         "reference.html.jinja",
         f"{FOLDER}/{name}.html",
         "atlas",
         options=options,
-        metadata=Metadata(f"{words} · symformer", about if len(about) <= 300 else f"{about[:299]}…"),
+        metadata=Metadata(f"{whole} · symformer", about if len(about) <= 300 else f"{about[:299]}…"),
         heading=words,
         body=markup(rest.strip()),
-        contents=[(markup(found["words"]).striptags(), markup(found["anchor"])) for found in _contents(rest)],
+        contents=contents,
+        above=above,
+        around=around,
     )
-
-
-def _contents(body: str) -> Iterator[re.Match[str]]:
-    return re.finditer(r'<h2 id="(?P<anchor>[^"]*)">(?P<words>.*?) <a', body)
 
 
 def html_of(source: str, paths: Collection[str]) -> str:

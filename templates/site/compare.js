@@ -165,6 +165,7 @@
   });
   addEventListener("popstate", show);
   await show();
-  const models = await fetch("models.json").then((answer) => answer.json()).catch(() => []);
-  document.getElementById("names").append(...models.map(({ name, hub, title }) => element("option", { value: name }, title || hub || "")));
+  const data = await fetch("models.json").then((answer) => answer.json()).catch(() => ({ row: [], models: [] }));
+  const [name, hub, title] = ["name", "hub", "title"].map((each) => data.row.indexOf(each));
+  document.getElementById("names").append(...data.models.map((row) => element("option", { value: row[name] }, row[title] || row[hub] || "")));
 })();

@@ -13,12 +13,22 @@ from .inline_svg import svg_element
 from .page_layout import is_tall
 from .short_mathml import with_short_math
 
-LARGEST = 36_000  # bytes of a figure; a page has at most 100 kB
+FIGURES = (36_000, 24_000, 12_000)  # bytes of a figure; the smaller for a page that is too large otherwise
 CONTENT = "content"  # the block of the template of derivations that prints the blocks of a document
 
 
 class SitePage(HTML):
-    """The blocks of derivations in HTML, without the head of the page, its style and its scripts."""
+    """The blocks of derivations in HTML, without the head of the page, its style and its scripts.
+
+    Attributes
+    ----------
+    largest
+        The number of bytes of a figure from which on it has less detail.
+
+    """
+
+    def __init__(self, largest: int = FIGURES[0]) -> None:
+        self.largest = largest
 
     def body(self, blocks: Sequence[Block]) -> Markup:
         """Return blocks as the template of derivations prints them; each equation and heading has its anchor."""
@@ -29,14 +39,24 @@ class SitePage(HTML):
 
     def picture(self, block: FigureBlock) -> Markup:
         """Return a figure, with less detail if all of it is too large for the page."""
-        made = super().picture(block)
-        if len(made.encode()) <= LARGEST or block.overviews is None:
+        made = _compact(super().picture(block))
+        if len(made.encode()) <= self.largest or block.overviews is None:
             return made
         for drawing in block.overviews(self.page):
-            made = markup(svg_element(drawing))
-            if len(made.encode()) <= LARGEST:
+            made = _compact(svg_element(drawing))
+            if len(made.encode()) <= self.largest:
                 break
         return made
 
 
+def _compact(drawing: str) -> Markup:
+    """Return a drawing without the colour that its shapes inherit from it.
+
+    >>> print(_compact(markup('<svg fill="currentColor"><rect fill="currentColor"/></svg>')))
+    <svg fill="currentColor"><rect/></svg>
+    """
+    return markup(str(drawing).replace(' fill="currentColor"/>', "/>"))
+
+
 FORMAT = SitePage()
+SMALLER = tuple(map(SitePage, FIGURES[1:]))
