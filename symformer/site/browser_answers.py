@@ -161,7 +161,8 @@ def _without(package: str, error: str) -> str:
     >>> _without("numpy", "this needs numpy; run pip install numpy, or pip install symformer[sweep]")
     'this needs numpy, which this playground does not have; run the command on your own computer'
     """
-    advice = "which this playground does not have; run the command on your own computer"
+    lacking = "runs only for a .pdf, if its site has PDF" if package == "typst" else "does not have"
+    advice = f"which this playground {lacking}; run the command on your own computer"
     if "ModuleNotFoundError" in error:
         return f"this needs {package}, {advice}"
     if not _ADVICE.search(error):

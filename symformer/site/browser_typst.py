@@ -53,16 +53,15 @@ class _TypstModule(ModuleType):
         self.__spec__ = ModuleSpec("typst", None)
         self._compiler = compiler
 
-    def compile(
-        self, source: bytes, *, format: str = "pdf", pdf_standards: str | None = None, timestamp: int = 0, **_: object
-    ) -> bytes:
-        """Return a PDF, which is tagged, but does not declare a standard: the compiler has no option for that."""
+    def lacks(self, character: str) -> bool:
+        """Return True if no font has a character. The package finds out with PDF/UA, which this compiler lacks."""
+        return bool(self._compiler.lacks(character))
+
+    def compile(self, source: bytes, *, format: str = "pdf", timestamp: int = 0, **_: object) -> bytes:
+        """Return a PDF. It is tagged, but does not declare a standard, for which the compiler has no option."""
         if format != "pdf":
             raise DocumentError(f"the playground writes no .{format} with Typst; run the command on your own computer")
-        text = source.decode()
-        if pdf_standards and self._compiler.lacks(text):
-            raise RuntimeError("no font has a character of the text")
-        content = _content(self._compiler.pdf(text, timestamp))
+        content = _content(self._compiler.pdf(source.decode(), timestamp))
         return bytes(content.to_bytes() if hasattr(content, "to_bytes") else content)
 
     def query(self, source: bytes, selector: str, *, field: str, **_: object) -> str:

@@ -21,7 +21,7 @@ from .typst_release import SCRIPT as TYPST_SCRIPT
 from .typst_release import TYPST, typst_archive
 
 FOLDER = "assets/playground"
-SCRIPTS = ("playground.js", "worker.js", "python.mjs", "typst.mjs")
+SCRIPTS = ("playground.js", "worker.js", "python.mjs")
 EMPTY_ZIP = b"PK\5\6" + bytes(18)  # Pyodide loads its standard library as an archive; ours is in packages.bin.gz
 
 
@@ -70,8 +70,10 @@ def _files(
         costs=" ".join(USUAL_COSTS),
         quantities=_quantities(),
     )
-    scripts = [SiteFile(f"{FOLDER}/{TYPST_SCRIPT}", typst[TYPST_SCRIPT])] if typst else []
-    files = [page, *_assets(release, packages, options), *scripts]
+    files = [page, *_assets(release, packages, options)]
+    if typst:
+        files.append(SiteFile(f"{FOLDER}/{TYPST_SCRIPT}", typst[TYPST_SCRIPT]))
+        files.append(SiteFile(f"{FOLDER}/typst.mjs", (templates() / "site" / "typst.mjs").read_bytes()))
     yield from [*files, *compiler]
     yield _service_worker([*files, *shared_files()], compiler)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from hashlib import sha256
+from importlib.resources import files
 
 from .build_cache import cached
 from .npm_package import NpmPackage
 from .packed_files import packed
-from .typst_fonts import typst_fonts
+from .typst_fonts import displayed_characters, typst_fonts
 
 SCRIPT = "typst_ts_web_compiler.mjs"
 _COMPILER = "typst_ts_web_compiler_bg.wasm"
@@ -22,16 +24,27 @@ TYPST = NpmPackage(
 
 
 def typst_archive(release: Mapping[str, bytes]) -> bytes:
-    """Return the compiler and its fonts as one gzip stream. Raises SiteError if Typst is not installed.
+    """Return the compiler, its fonts and their characters as one gzip stream.
 
     Parameters
     ----------
     release
         The files of the compiler by name.
 
+    Raises
+    ------
+    SiteError
+        If Typst is not installed, or has no fonts.
+
     """
-    contents = {"compiler.wasm": release[_COMPILER], **typst_fonts()}
-    digest = sha256()
+    fonts = typst_fonts()
+    contents = {"compiler.wasm": release[_COMPILER], **fonts}
+    digest = sha256((files(__package__) / "typst_fonts.py").read_bytes())
     for path, content in contents.items():
         digest.update(f"{path}\0{len(content)}\0".encode() + content)
-    return cached("typst.bin.gz", digest.hexdigest(), lambda: packed(contents))
+
+    def made() -> bytes:
+        characters = json.dumps(displayed_characters(fonts.values())).encode()
+        return packed({**contents, "characters.json": characters})
+
+    return cached("typst.bin.gz", digest.hexdigest(), made)

@@ -1,19 +1,17 @@
 // The Typst compiler in WebAssembly, which writes the PDFs. See symformer/site/browser_typst.py.
-import initialize, { TypstCompilerBuilder, get_font_info } from "./typst_ts_web_compiler.mjs";
+import initialize, { TypstCompilerBuilder } from "./typst_ts_web_compiler.mjs";
 import { entries } from "./python.mjs";
 
 const SOURCE = "/main.typ", OBJECTS = 3; // the form in which the compiler states errors
 
-// Returns the compiler in an archive of its code and its fonts.
+// Returns the compiler in an archive of its code, its fonts, and the runs of characters that it displays with them.
 export async function startTypst(archive) {
-  const { "compiler.wasm": code, ...fonts } = Object.fromEntries(entries(archive));
+  const { "compiler.wasm": code, "characters.json": runs, ...fonts } = Object.fromEntries(entries(archive));
   await initialize({ module_or_path: code });
-  const builder = newBuilder(), known = new Uint8Array(0x110000); // 1 for each character of a font
-  for (const font of Object.values(fonts)) {
-    await builder.add_raw_font(font);
-    for (const { coverage } of get_font_info(font).info) mark(known, coverage);
-  }
-  return new Compiler(await builder.build(), known);
+  const builder = newBuilder(), displayed = new Uint8Array(0x110000); // 1 for each of the characters
+  for (const font of Object.values(fonts)) await builder.add_raw_font(font);
+  for (const [first, last] of JSON.parse(new TextDecoder().decode(runs))) displayed.fill(1, first, last + 1);
+  return new Compiler(await builder.build(), displayed);
 }
 
 // The builder makes placeholders from text, which a strict policy forbids. None of them is ever called.
@@ -23,21 +21,12 @@ function newBuilder() {
   try { return new TypstCompilerBuilder(); } finally { globalThis.Function = before; }
 }
 
-// The coverage of a font is the lengths of runs of characters that it lacks and has, in turn.
-function mark(known, coverage) {
-  let start = 0;
-  for (const [place, length] of coverage.entries()) {
-    if (place % 2) known.fill(1, start, start + length);
-    start += length;
-  }
-}
-
 class Compiler {
   crash = null; // after which the memory of the compiler may be damaged
 
-  constructor(compiler, known) {
+  constructor(compiler, displayed) {
     this.compiler = compiler;
-    this.known = known;
+    this.displayed = displayed;
   }
 
   pdf(source, timestamp) {
@@ -58,7 +47,8 @@ class Compiler {
   }
 
   lacks(text) {
-    return Array.from(text).some((character) => character >= " " && !this.known[character.codePointAt(0)]);
+    const visible = Array.from(text).filter((character) => !/[\p{Control}\p{Default_Ignorable_Code_Point}]/u.test(character));
+    return visible.some((character) => !this.displayed[character.codePointAt(0)]);
   }
 
   #made(source, make) {
