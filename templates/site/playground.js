@@ -194,6 +194,7 @@ async function compute() {
 
 async function show() {
   const mine = ++current, chosen = view;
+  downloading = false;
   for (const each of VIEWS) {
     at(`tab-${each}`).setAttribute("aria-selected", each === chosen);
     at(`tab-${each}`).tabIndex = each === chosen ? 0 : -1;
@@ -229,9 +230,9 @@ async function safely(asking) {
   }
 }
 
-function message(text) {
+function message(text, keepAnswer = false) {
   at("error").textContent = text && `${text}${/[.?!]$/.test(text) ? "" : "."}`;
-  if (text) at("answer").replaceChildren();
+  if (text && !keepAnswer) at("answer").replaceChildren();
 }
 
 let clock = 0;
@@ -246,7 +247,7 @@ function cancel() {
   current++;
   busy(false);
   restart("cancelled");
-  message("Cancelled.");
+  message("Cancelled.", downloading);
   startWorker();
 }
 
@@ -299,12 +300,15 @@ function save(name, content, type = "application/octet-stream") {
 
 const decoded = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 
+let downloading = false; // the answer stays as it is
+
 async function download(kind) {
   if (kind === "print") return print();
   const told = question();
   if (!told.target) return message("Choose a model, or paste a config.json.");
   const mine = ++current, name = `${stem(told)}.${kind}`;
   busy(true);
+  downloading = true;
   const answer = await safely(async () => {
     const files = await filesFor([told.target]);
     if (kind === "svg") return ask({ view: "svg", ...told, files });
@@ -314,7 +318,10 @@ async function download(kind) {
   if (mine !== current) return;
   busy(false);
   at("error").textContent = "";
-  if (answer.error) return message(answer.error);
+  if (answer.error) {
+    message(answer.error, true);
+    return at("error").scrollIntoView({ block: "nearest" });
+  }
   if (kind === "svg") save(name, answer.text, "image/svg+xml");
   else if (kind === "json") save(name, answer.text, "application/json");
   else for (const file of answer.files) save(file.name, decoded(file.content));
@@ -409,6 +416,7 @@ function parsed(drawn, given) {
 
 async function runCommand() {
   const given = commandArguments(), names = namedModels(), mine = ++current;
+  downloading = false;
   at("told").hidden = false;
   at("command-told").textContent = ["symformer", ...given.map(quoted)].join(" ");
   at("command-output").replaceChildren();

@@ -290,7 +290,8 @@ const other = await fresh({ serviceWorkers: "block" }); // which would answer be
 const troubled = await open(other, "#model=gpt2");
 await settled(troubled);
 const goesOn = async (model, pattern) => { await follow(troubled, { model }); assert.match(await troubled.locator("#answer").innerText(), pattern); };
-const refusedPdf = async (pattern) => { await troubled.click("[data-download=pdf]"); await troubled.waitForFunction((source) => new RegExp(source).test(document.querySelector("#error").textContent), pattern.source); };
+const hasAnswer = async () => assert.match(await troubled.locator("#answer").innerText(), /parameters/); // to print
+const refusedPdf = async (pattern) => { await troubled.click("[data-download=pdf]"); await troubled.waitForFunction((source) => new RegExp(source).test(document.querySelector("#error").textContent), pattern.source); await hasAnswer(); };
 await other.route("**/typst.bin.gz", (route) => route.abort());
 await refusedPdf(/The PDF compiler could not be loaded; check the network, or print the page\.$/);
 await goesOn("gpt2-xl", /1,557,611,200 parameters/);
@@ -299,6 +300,7 @@ await other.route("**/typst.bin.gz", async (route) => { await new Promise((resol
 await troubled.click("[data-download=pdf]");
 await troubled.locator("#cancel").click();
 assert.equal(await error(troubled), "Cancelled.");
+await hasAnswer();
 await goesOn("gpt2", /124,439,808 parameters/);
 await other.unroute("**/typst.bin.gz");
 if (!FEW) {
