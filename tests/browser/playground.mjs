@@ -258,7 +258,7 @@ function samePages(made, given, name) {
 // The characters that no font displays are those that Typst rejects on the command line.
 const assets = join(folder, "a", "site", "assets", "playground");
 const compiler = await (await import(join(assets, "typst.mjs"))).startTypst(new Uint8Array(gunzipSync(readFileSync(join(assets, "typst.bin.gz")))));
-const characters = Array.from("Aé模型✨✖⁁≥𝑁ßłЖאعक。→∑①ﬁ⚰☃♥⟨⌘\u00ad\u200b\u202e\ue000");
+const characters = Array.from("Aé模型✨✖⁁≥𝑁ßłЖאعक。→∑①ﬁ⚰☃♥⟨⌘\u00ad\u200b\u202e");
 const lacking = python("import json, sys; from symformer.documents.formats.missing_glyphs import replace_in_typst as told; print(json.dumps([told(each) != each for each in json.load(sys.stdin)]))", JSON.stringify(characters));
 assert.deepEqual(characters.map((each) => compiler.lacks(each)), JSON.parse(lacking));
 const seconds = async (work) => { const start = performance.now(), made = await work(); return [made, (performance.now() - start) / 1000]; };
