@@ -37,6 +37,11 @@ NOT_OFFERED = ("completion", "site")  # commands without a form in the playgroun
     help="Wheels built for Pyodide, such as numpy's, to add to the playground.",
 )
 @click.option(
+    "--without-pdf",
+    is_flag=True,
+    help="Leave out the Typst compiler, with which the playground writes PDF: 17 MB, loaded for the first PDF.",
+)
+@click.option(
     "--only",
     multiple=True,
     metavar="NAME",
@@ -50,14 +55,15 @@ def command(
     base_url: str | None,
     endpoint: str,
     wheels: str | None,
+    without_pdf: bool,
     only: tuple[str, ...],
     serve: bool,
     port: int,
 ) -> None:
     """Write a static site: a page for every model, and the playground, which runs symformer in the browser.
 
-    The first build downloads Python for the browser with npm and compiles the packages, which takes a minute; later
-    ones use the cache. Any server of static files can serve the folder, such as `python -m http.server`.
+    The first build downloads Python and Typst for the browser with npm and compiles the packages, which takes a minute;
+    later ones use the cache. Any server of static files can serve the folder, such as `python -m http.server`.
 
     \b
     symformer site -o site/ --only gpt2 --only llama-2-7b --serve
@@ -69,7 +75,7 @@ def command(
     from .cli import Commands
 
     offered = {name: each for name, each in Commands().items() if name not in NOT_OFFERED}
-    options = SiteOptions(base_url, only or None, endpoint, wheels, offered)
+    options = SiteOptions(base_url, only or None, endpoint, wheels, offered, not without_pdf)
     check_site_folder(output)
     if wheels is not None:
         check_folder(wheels, to_write=False)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from ..language.errors import SymformerError
 from ..models.model import Model
 from ..output.blocks import Block, BriefBlock, Paragraph, Strong, Table
+from .browser_typst import BrowserCompiler, typst_module
 
 if TYPE_CHECKING:
     import click
@@ -82,7 +83,7 @@ class Question:
         return cls(str(told["target"]), **lists, **texts, devices=int(told.get("devices") or 1))  # type: ignore[arg-type]
 
 
-def browser_answer(asked: str, cli: click.Command) -> str:
+def browser_answer(asked: str, cli: click.Command, compiler: BrowserCompiler | None = None) -> str:
     """Return the answer to a question as JSON: ``html``, ``text`` and ``files``, or ``error``, one sentence.
 
     Parameters
@@ -92,10 +93,12 @@ def browser_answer(asked: str, cli: click.Command) -> str:
         ``files``, the texts of files by name.
     cli
         The group of all commands.
+    compiler
+        The Typst compiler, if the question needs a PDF and the page has loaded it.
 
     """
     told = json.loads(asked)
-    with _folder(told.get("files", {})), _missing_packages() as missing:
+    with _folder(told.get("files", {})), typst_module(compiler), _missing_packages() as missing:
         try:
             if "arguments" in told:
                 found = _command(cli, [*map(str, told["arguments"])])
@@ -158,7 +161,8 @@ def _without(package: str, error: str) -> str:
     >>> _without("numpy", "this needs numpy; run pip install numpy, or pip install symformer[sweep]")
     'this needs numpy, which this playground does not have; run the command on your own computer'
     """
-    advice = "which this playground does not have; run the command on your own computer"
+    lacking = "runs only for a .pdf, if its site has PDF" if package == "typst" else "does not have"
+    advice = f"which this playground {lacking}; run the command on your own computer"
     if "ModuleNotFoundError" in error:
         return f"this needs {package}, {advice}"
     if not _ADVICE.search(error):

@@ -1,17 +1,10 @@
-"""The archive of Python code that the playground loads: the standard library, symformer and the packages it imports.
-
-The archive is one gzip stream: the length of an index, the index (the paths and lengths of the files, as JSON), and the
-contents of the files one after another. A worker unpacks it in milliseconds and writes no byte twice.
-"""
+"""The archive of Python code that the playground loads: the standard library, symformer and the packages it imports."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
@@ -21,11 +14,12 @@ from io import BytesIO
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, is_zipfile
 
-from ..catalogue.disk_cache import cache_folder
 from ..documents.formats.base_language import templates
-from ..language.errors import DocumentError, SiteError
-from ..output.files import write
-from .pyodide_release import VERSION, node
+from ..language.errors import SiteError
+from .build_cache import cached
+from .npm_package import node
+from .packed_files import packed
+from .pyodide_release import PYODIDE
 
 OWN = "site-packages/symformer/"
 PACKAGES = ("sympy", "mpmath", "jinja2", "markupsafe", "click", "rich")
@@ -71,21 +65,21 @@ def package_archive(pyodide: Mapping[str, bytes], wheels: str | None = None) -> 
         If a package is missing, or Node.js is not installed or cannot compile the modules.
 
     """
-    release = sha256(VERSION.encode() + (files(__package__) / "compile_modules.py").read_bytes()).hexdigest()
+    release = sha256(PYODIDE.version.encode() + (files(__package__) / "compile_modules.py").read_bytes()).hexdigest()
     sources = dict(sorted(_sources(pyodide, wheels)))
     own = {path: content for path, content in sources.items() if path.startswith(OWN)}
     libraries = {path: content for path, content in sources.items() if path not in own}
     groups = {"symformer": own, "libraries": libraries}
     digests = {name: _digest(release, group) for name, group in groups.items()}
 
-    def packed() -> bytes:
+    def made() -> bytes:
         compiled = {
-            name: _cached(f"{name}.zip", digests[name], partial(_compiled, group, pyodide))
+            name: cached(f"{name}.zip", digests[name], partial(_compiled, group, pyodide))
             for name, group in groups.items()
         }
         return _packed(compiled.values())
 
-    return _cached("packages.bin.gz", sha256("".join(digests.values()).encode()).hexdigest(), packed)
+    return cached("packages.bin.gz", sha256("".join(digests.values()).encode()).hexdigest(), made)
 
 
 def _digest(release: str, sources: Mapping[str, bytes]) -> str:
@@ -93,25 +87,6 @@ def _digest(release: str, sources: Mapping[str, bytes]) -> str:
     for path, content in sources.items():
         found.update(f"{path}\0{len(content)}\0".encode() + content)
     return found.hexdigest()
-
-
-def _cached(name: str, digest: str, make: Callable[[], bytes]) -> bytes:
-    """Return a file from the cache if it was made from the same sources, or else make it.
-
-    The cached file starts with the digest of its sources. Errors of the cache are ignored, because it is optional.
-    """
-    folder = cache_folder("site")
-    place = None if folder is None else folder / name
-    head = bytes.fromhex(digest)
-    with suppress(OSError):
-        if place is not None and (kept := place.read_bytes()).startswith(head):
-            return kept[len(head) :]
-    content = make()
-    with suppress(OSError, DocumentError):
-        if place is not None:
-            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write(str(place), head + content)
-    return content
 
 
 def _sources(pyodide: Mapping[str, bytes], wheels: str | None) -> Iterator[tuple[str, bytes]]:
@@ -188,10 +163,9 @@ def _compiled(sources: Mapping[str, bytes], pyodide: Mapping[str, bytes]) -> byt
 
 
 def _packed(archives: Iterable[bytes]) -> bytes:
-    """Return the files of ZIP archives as one gzip stream, the same bytes for the same files."""
+    """Return the files of ZIP archives as one gzip stream."""
     contents: dict[str, bytes] = {}
     for each in archives:
         with ZipFile(BytesIO(each)) as archive:
             contents |= {name: archive.read(name) for name in archive.namelist()}
-    index = json.dumps([[path, len(content)] for path, content in contents.items()], separators=(",", ":")).encode()
-    return gzip.compress(b"".join([len(index).to_bytes(4, "little"), index, *contents.values()]), 9, mtime=0)
+    return packed(contents)

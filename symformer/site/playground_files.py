@@ -11,11 +11,14 @@ from ..configs.config_json import MAX_BYTES
 from ..documents.formats.base_language import environment, templates
 from .browser_answers import USUAL_COSTS
 from .command_forms import command_forms
+from .npm_package import node
 from .package_archive import check_wheels, package_archive
-from .pyodide_release import node, pyodide_files
+from .pyodide_release import pyodide_files
 from .site_address import checked_origin
 from .site_file import SiteFile, SiteOptions
 from .site_page import Metadata, shared_files, site_page
+from .typst_release import SCRIPT as TYPST_SCRIPT
+from .typst_release import TYPST, typst_archive
 
 FOLDER = "assets/playground"
 SCRIPTS = ("playground.js", "worker.js", "python.mjs")
@@ -35,11 +38,15 @@ def playground(options: SiteOptions) -> Iterator[SiteFile]:
     endpoint = checked_origin(options.endpoint)
     check_wheels(options.wheels)
     node()
-    return _files(options, endpoint, pyodide_files())
+    return _files(options, endpoint, pyodide_files(), TYPST.files() if options.pdf else {})
 
 
-def _files(options: SiteOptions, endpoint: str, release: Mapping[str, bytes]) -> Iterator[SiteFile]:
+def _files(
+    options: SiteOptions, endpoint: str, release: Mapping[str, bytes], typst: Mapping[str, bytes]
+) -> Iterator[SiteFile]:
     packages = package_archive(release, options.wheels)
+    compiler = [SiteFile(f"{FOLDER}/typst.bin.gz", typst_archive(typst))] if typst else []
+    compiler_bytes = sum(len(file.content) for file in compiler)
     page = site_page(
         "playground.html.jinja",
         "playground.html",
@@ -58,13 +65,17 @@ def _files(options: SiteOptions, endpoint: str, release: Mapping[str, bytes]) ->
         endpoint=endpoint,
         host=urlsplit(endpoint).netloc,
         bytes=len(packages),
+        compiler_bytes=compiler_bytes,
         most=MAX_BYTES,
         costs=" ".join(USUAL_COSTS),
         quantities=_quantities(),
     )
     files = [page, *_assets(release, packages, options)]
-    yield from files
-    yield _service_worker([*files, *shared_files()])
+    if typst:
+        files.append(SiteFile(f"{FOLDER}/{TYPST_SCRIPT}", typst[TYPST_SCRIPT]))
+        files.append(SiteFile(f"{FOLDER}/typst.mjs", (templates() / "site" / "typst.mjs").read_bytes()))
+    yield from [*files, *compiler]
+    yield _service_worker([*files, *shared_files()], compiler)
 
 
 def _quantities() -> list[tuple[str, str]]:
@@ -97,11 +108,14 @@ def _models() -> list[list[str]]:
     return [*found, *([f"hf:{kind}"] for kind in sorted({model_type for _, model_type in classes()}))]
 
 
-def _service_worker(files: Sequence[SiteFile]) -> SiteFile:
-    """Return the service worker, which keeps these files in a store named after their contents."""
+def _service_worker(files: Sequence[SiteFile], later: Sequence[SiteFile]) -> SiteFile:
+    """Return the service worker, which keeps these files in a store named after their contents.
+
+    It fetches the files at the first visit, and the later ones when the page needs them.
+    """
     digest = sha256()
-    for file in files:
+    for file in [*files, *later]:
         digest.update(f"{file.path}\0{len(file.content)}\0".encode() + file.content)
-    paths = json.dumps([file.path for file in files], indent=2)
-    made = environment().get_template("site/sw.js.jinja").render(digest=digest.hexdigest()[:16], paths=paths)
+    paths = {name: json.dumps([file.path for file in each]) for name, each in (("paths", files), ("later", later))}
+    made = environment().get_template("site/sw.js.jinja").render(digest=digest.hexdigest()[:16], **paths)
     return SiteFile("sw.js", made.encode())

@@ -44,6 +44,8 @@ class SiteOptions:
         A folder of wheels built for Pyodide, such as numpy's, that the playground can load, or None.
     commands
         The commands that the playground offers as forms, by name.
+    pdf
+        Whether the playground has the Typst compiler, with which it writes PDF.
 
     """
 
@@ -52,6 +54,7 @@ class SiteOptions:
     endpoint: str = "https://huggingface.co"
     wheels: str | None = None
     commands: Mapping[str, Command] = field(default_factory=dict)
+    pdf: bool = True
 
 
 class SitePart(Protocol):

@@ -2,7 +2,7 @@
 "use strict";
 
 const root = document.querySelector("#playground");
-const { endpoint, bytes, most } = root.dataset;
+const { endpoint, bytes, most, compilerBytes } = root.dataset;
 const at = (id) => document.getElementById(id);
 const MOST = Number(most); // bytes of a config.json
 const PATIENCE = 30_000; // milliseconds for the Hub
@@ -22,10 +22,10 @@ function startWorker() {
     worker.onmessage = ({ data }) => {
       if (data.total) status(`Loading Python: ${Math.min(99, Math.round((100 * data.loaded) / data.total))} %`, data.loaded / data.total);
       else if (data.ready) { status(""); resolve(); keepForLater(); }
-      else if (data.fault !== undefined) failed(data.fault, data.loading);
+      else if (data.fault !== undefined) failed(data.fault, data);
       else { waiting.get(data.id)?.(JSON.parse(data.answer)); waiting.delete(data.id); }
     };
-    worker.onerror = (event) => { event.preventDefault(); failed(event.message ?? "", true); };
+    worker.onerror = (event) => { event.preventDefault(); failed(event.message ?? "", { loading: true }); };
   });
   status("Loading Python", 0);
 }
@@ -34,29 +34,76 @@ function startWorker() {
 function restart(error) {
   worker?.terminate();
   worker = null;
+  compiler = null;
+  stopped.abort();
   const left = waiting;
   waiting = new Map();
   for (const resolve of left.values()) resolve({ error });
 }
 
-function failed(fault, loading) {
+function failed(fault, { loading, pdf }) {
   if (loading) {
     restart("Python could not be loaded; check the network and reload the page.");
     status("Python could not be loaded; check the network and reload the page.", null, true);
     return;
+  }
+  if (pdf) {
+    restart("The PDF compiler ran out of memory and was stopped; choose a shorter document, or print the page.");
+    return startWorker();
   }
   const causes = [[/call stack|recursion/i, "The input is nested too deeply; Python was restarted."], [/memory|out of bounds|allocat/i, "Python ran out of memory and was restarted; choose a smaller question."]];
   restart(causes.find(([pattern]) => pattern.test(fault))?.[1] ?? "Python stopped and was restarted; try again.");
   startWorker();
 }
 
-async function ask(question) {
+function send(message, transferred = []) {
   if (!worker) startWorker();
   const id = ++asked;
   const answered = new Promise((resolve) => waiting.set(id, resolve));
-  worker.postMessage({ id, question });
+  worker.postMessage({ id, ...message }, transferred);
   return answered;
 }
+
+// Asks Python, which gets the PDF compiler for a question that needs it.
+async function ask(question) {
+  if (question.pdf) await (compiler ??= loadCompiler());
+  return send({ question });
+}
+
+// ---- the PDF compiler, which is loaded for the first PDF ----
+
+let compiler = null; // a promise
+let stopped = new AbortController(); // stops the loading
+
+async function loadCompiler() {
+  stopped = new AbortController();
+  const { signal } = stopped;
+  try {
+    const response = await fetch("assets/playground/typst.bin.gz", { signal });
+    if (!response.ok) throw new Error(`HTTP status ${response.status}`);
+    let loaded = 0;
+    const counting = new TransformStream({
+      transform(chunk, controller) {
+        loaded += chunk.byteLength;
+        status(`Loading the PDF compiler: ${Math.min(99, Math.round((100 * loaded) / compilerBytes))} %`, loaded / compilerBytes);
+        controller.enqueue(chunk);
+      },
+    });
+    const archive = await new Response(response.body.pipeThrough(counting).pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    signal.throwIfAborted();
+    status("Starting the PDF compiler", 1);
+    const { error } = await send({ compiler: archive }, [archive]);
+    if (error) throw new Error(error);
+  } catch {
+    if (!signal.aborted) compiler = null; // the next PDF tries again
+    throw new Refusal("The PDF compiler could not be loaded; check the network, or print the page");
+  } finally {
+    if (!signal.aborted) status("");
+  }
+}
+
+// Whether a command writes a PDF.
+const writesPdf = (given) => Number(compilerBytes) > 0 && given.some((each) => /\.pdf$|^(--format=)?pdf$/i.test(each));
 
 function keepForLater() {
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("sw.js").catch(() => {}); // only for speed
@@ -147,6 +194,7 @@ async function compute() {
 
 async function show() {
   const mine = ++current, chosen = view;
+  downloading = false;
   for (const each of VIEWS) {
     at(`tab-${each}`).setAttribute("aria-selected", each === chosen);
     at(`tab-${each}`).tabIndex = each === chosen ? 0 : -1;
@@ -182,9 +230,9 @@ async function safely(asking) {
   }
 }
 
-function message(text) {
+function message(text, keepAnswer = false) {
   at("error").textContent = text && `${text}${/[.?!]$/.test(text) ? "" : "."}`;
-  if (text) at("answer").replaceChildren();
+  if (text && !keepAnswer) at("answer").replaceChildren();
 }
 
 let clock = 0;
@@ -199,7 +247,7 @@ function cancel() {
   current++;
   busy(false);
   restart("cancelled");
-  message("Cancelled.");
+  message("Cancelled.", downloading);
   startWorker();
 }
 
@@ -252,22 +300,28 @@ function save(name, content, type = "application/octet-stream") {
 
 const decoded = (base64) => Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 
+let downloading = false; // the answer stays as it is
+
 async function download(kind) {
   if (kind === "print") return print();
   const told = question();
   if (!told.target) return message("Choose a model, or paste a config.json.");
   const mine = ++current, name = `${stem(told)}.${kind}`;
   busy(true);
+  downloading = true;
   const answer = await safely(async () => {
     const files = await filesFor([told.target]);
     if (kind === "svg") return ask({ view: "svg", ...told, files });
     if (kind === "json") return ask({ arguments: [...argumentsFor(told, "formula"), "--json"], files });
-    return ask({ arguments: [...argumentsFor(told, "derivation").slice(0, -2), "-o", name], files });
+    return ask({ arguments: [...argumentsFor(told, "derivation").slice(0, -2), "-o", name], files, pdf: kind === "pdf" });
   });
   if (mine !== current) return;
   busy(false);
   at("error").textContent = "";
-  if (answer.error) return message(answer.error);
+  if (answer.error) {
+    message(answer.error, true);
+    return at("error").scrollIntoView({ block: "nearest" });
+  }
   if (kind === "svg") save(name, answer.text, "image/svg+xml");
   else if (kind === "json") save(name, answer.text, "application/json");
   else for (const file of answer.files) save(file.name, decoded(file.content));
@@ -362,12 +416,13 @@ function parsed(drawn, given) {
 
 async function runCommand() {
   const given = commandArguments(), names = namedModels(), mine = ++current;
+  downloading = false;
   at("told").hidden = false;
   at("command-told").textContent = ["symformer", ...given.map(quoted)].join(" ");
   at("command-output").replaceChildren();
   remember(given);
   busy(true);
-  const answer = await safely(async () => ask({ arguments: given, files: await filesFor(names) }));
+  const answer = await safely(async () => ask({ arguments: given, files: await filesFor(names), pdf: writesPdf(given) }));
   if (mine !== current) return at("command-output").replaceChildren(element("p", { class: "note" }, "Cancelled."));
   busy(false);
   const parts = [];

@@ -8,20 +8,27 @@ export async function unpacked(stream) {
   return new Uint8Array(await new Response(stream.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 }
 
-// Writes the files of an archive into the file system of Python. No byte is copied.
-function fill(FS, archive) {
+// Yields the path and the bytes of every file of an archive. No byte is copied.
+export function* entries(archive) {
   const length = new DataView(archive.buffer, archive.byteOffset).getUint32(0, true);
   const index = JSON.parse(new TextDecoder().decode(archive.subarray(4, 4 + length)));
-  const made = new Set();
   let start = 4 + length;
   for (const [path, size] of index) {
+    yield [path, archive.subarray(start, start + size)];
+    start += size;
+  }
+}
+
+// Writes the files of an archive into the file system of Python.
+function fill(FS, archive) {
+  const made = new Set();
+  for (const [path, content] of entries(archive)) {
     const folder = LIBRARY + path.slice(0, path.lastIndexOf("/") + 1);
     if (!made.has(folder)) {
       FS.mkdirTree(folder);
       made.add(folder);
     }
-    FS.writeFile(LIBRARY + path, archive.subarray(start, start + size), { canOwn: true });
-    start += size;
+    FS.writeFile(LIBRARY + path, content, { canOwn: true });
   }
 }
 

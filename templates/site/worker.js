@@ -1,5 +1,6 @@
 // Runs Python in a worker: loads it, then answers questions one after another.
-// Messages from the page: { id, question }. Messages to the page: { loaded, total }, { ready }, { id, answer }, { fault }.
+// Messages from the page: { id, question }, and { id, compiler }, the archive of the compiler that a question with `pdf`
+// needs. Messages to the page: { loaded, total }, { ready }, { id, answer }, { fault }.
 import { startPython, unpacked } from "./python.mjs";
 import { loadPyodide } from "./pyodide.mjs";
 
@@ -37,11 +38,24 @@ async function start() {
 const started = start();
 started.catch((error) => postMessage({ fault: String(error?.message ?? error), loading: true }));
 
-self.onmessage = async ({ data: { id, question } }) => {
+let typst; // the compiler
+
+async function loadTypst(archive) {
+  const { startTypst } = await import("./typst.mjs");
+  typst = await startTypst(archive);
+}
+
+self.onmessage = async ({ data: { id, question, compiler } }) => {
   const answers = await started;
   try {
-    postMessage({ id, answer: answers.answer(JSON.stringify(question)) });
+    if (compiler) {
+      const answer = await loadTypst(new Uint8Array(compiler)).then(() => ({}), (error) => ({ error: String(error?.message ?? error) }));
+      return postMessage({ id, answer: JSON.stringify(answer) });
+    }
+    const answer = answers.answer(JSON.stringify(question), question.pdf ? typst : undefined);
+    if (typst?.crash) throw typst.crash;
+    postMessage({ id, answer });
   } catch (error) {
-    postMessage({ fault: String(error?.message ?? error) }); // Python itself has ended, for example out of memory
+    postMessage({ fault: String(error?.message ?? error), pdf: Boolean(typst?.crash) }); // Python or Typst has ended, for example out of memory
   }
 };

@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
 const PYTHON = process.env.PYTHON ?? "python";
@@ -51,10 +52,10 @@ const browser = await chromium.launch({
   args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
 });
 const heard = [];
-const fresh = () => browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true });
+const fresh = (options = {}) => browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
 async function open(context, hash = "") {
   const page = await context.newPage();
-  page.on("console", (message) => { if (!/status of 40[134]|ERR_CONNECTION_REFUSED|net::ERR/.test(message.text())) heard.push(message.text()); });
+  page.on("console", (message) => { if (!/status of 40[134]|ERR_CONNECTION_REFUSED|net::ERR|blocked by Playwright/.test(message.text())) heard.push(message.text()); });
   page.on("pageerror", (error) => heard.push(String(error)));
   page.on("dialog", (dialog) => { heard.push(dialog.message()); dialog.dismiss(); });
   page.on("request", (request) => { const { origin: asked, protocol } = new URL(request.url()); if (protocol.startsWith("http") && asked !== origin && asked !== endpoint) heard.push(`asked for ${request.url()}`); });
@@ -194,7 +195,7 @@ for (const [name, pattern] of [["some-lab/private", /private/], ["some-lab/missi
   await compute(page);
   await refused(pattern);
 }
-for (const [given, pattern] of [[["verify", "gpt2"], /torch/], [["sweep", "gpt2", "--grid", "L=1:9"], /numpy/], [["plot", "gpt2", "-o", "a.png"], /typst/], [["derive", "gpt2", "-o", "a.pdf"], /typst/], [["show"], /TARGET|Missing/]]) {
+for (const [given, pattern] of [[["verify", "gpt2"], /torch/], [["sweep", "gpt2", "--grid", "L=1:9"], /numpy/], [["plot", "gpt2", "-o", "a.png"], /typst/], [["show"], /TARGET|Missing/]]) {
   await follow(page, given.map((each) => ["run", each]));
   const text = await page.locator("#command-output .error").innerText();
   assert.match(text, pattern);
@@ -239,6 +240,80 @@ for (const [kind, pattern] of [["md", /12LE|12 ?L/], ["tex", /\\begin\{document\
   assert.match(readFileSync(await file.path(), "utf8"), pattern, kind);
 }
 
+// ---- PDF: the same pages as the command line's ----
+async function pdf(page, button = "[data-download=pdf]") {
+  const [file] = await Promise.all([page.waitForEvent("download", { timeout: 120_000 }), page.click(button)]);
+  return file.path();
+}
+const told_by = (program, ...given) => execFileSync(program, given, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+const facts = (path) => ["Title", "Author", "Keywords", "CreationDate", "Tagged", "Pages", "Page size"].map((name) => new RegExp(`^${name}:.*`, "m").exec(told_by("pdfinfo", path))?.[0]);
+function samePages(made, given, name) {
+  execFileSync(PYTHON, ["-m", "symformer", ...given, "-o", "right.pdf"], { cwd: folder, stdio: "ignore" });
+  const right = join(folder, "right.pdf");
+  assert.equal(readFileSync(made).subarray(0, 5).toString(), "%PDF-", name);
+  assert.deepEqual(facts(made), facts(right), name);
+  assert.equal(told_by("pdftotext", "-layout", made, "-"), told_by("pdftotext", "-layout", right, "-"), name);
+  return Number(/^Pages: +(\d+)/m.exec(told_by("pdfinfo", made))[1]);
+}
+// The characters that no font displays are those that Typst rejects on the command line.
+const assets = join(folder, "a", "site", "assets", "playground");
+const compiler = await (await import(join(assets, "typst.mjs"))).startTypst(new Uint8Array(gunzipSync(readFileSync(join(assets, "typst.bin.gz")))));
+const characters = Array.from("Aé模型✨✖⁁≥𝑁ßłЖאعक。→∑①ﬁ⚰☃♥⟨⌘\u00ad\u200b\u202e");
+const lacking = python("import json, sys; from symformer.documents.formats.missing_glyphs import replace_in_typst as told; print(json.dumps([told(each) != each for each in json.load(sys.stdin)]))", JSON.stringify(characters));
+assert.deepEqual(characters.map((each) => compiler.lacks(each)), JSON.parse(lacking));
+const seconds = async (work) => { const start = performance.now(), made = await work(); return [made, (performance.now() - start) / 1000]; };
+const svgOf = async () => { const [file] = await Promise.all([page.waitForEvent("download"), page.click("[data-download=svg]")]); return readFileSync(await file.path(), "utf8"); };
+const drawn = await svgOf();
+const [first, firstTime] = await seconds(() => pdf(page)), [second, secondTime] = await seconds(() => pdf(page));
+assert.deepEqual(readFileSync(first), readFileSync(second));
+const pages = [samePages(first, ["derive", "gpt2"], "gpt2")];
+assert.equal(await svgOf(), drawn); // Typst measures the figures of PDFs only
+if (!FEW) {
+  for (const [model, quantity] of [["mixtral", "flops"], ["deepseek-v3", "params"]]) {
+    await follow(page, { model, q: quantity });
+    pages.push(samePages(await pdf(page), ["derive", model, ...(quantity === "params" ? [] : ["-q", quantity])], model));
+  }
+  const config = JSON.stringify(PASTED[1]);
+  writeFileSync(join(folder, "config.json"), config);
+  await follow(page, [["config", encoded(config)]]);
+  pages.push(samePages(await pdf(page), ["derive", "config.json"], "config.json"));
+  for (const given of [["derive", "gpt2", "--form", "slides"], ["plot", "gpt2"], ["compare", "gpt2", "llama-2-7b"]]) {
+    await follow(page, [...given, "-o", "right.pdf"].map((each) => ["run", each]));
+    pages.push(samePages(await pdf(page, "#command-output button"), given, given[0]));
+  }
+  await follow(page, { model: "gpt2" });
+}
+told(`${pages.length} PDFs have the text, the title and the pages (${pages.join(", ")}) of the command line's; the first took ${firstTime.toFixed(1)} s, the second ${secondTime.toFixed(1)} s`);
+
+// ---- PDF: the compiler cannot be loaded, is cancelled, or runs out of memory; the page goes on ----
+const other = await fresh({ serviceWorkers: "block" }); // which would answer before these routes
+const troubled = await open(other, "#model=gpt2");
+await settled(troubled);
+const goesOn = async (model, pattern) => { await follow(troubled, { model }); assert.match(await troubled.locator("#answer").innerText(), pattern); };
+const hasAnswer = async () => assert.match(await troubled.locator("#answer").innerText(), /parameters/); // to print
+const refusedPdf = async (pattern) => { await troubled.click("[data-download=pdf]"); await troubled.waitForFunction((source) => new RegExp(source).test(document.querySelector("#error").textContent), pattern.source); await hasAnswer(); };
+await other.route("**/typst.bin.gz", (route) => route.abort());
+await refusedPdf(/The PDF compiler could not be loaded; check the network, or print the page\.$/);
+await goesOn("gpt2-xl", /1,557,611,200 parameters/);
+await other.unroute("**/typst.bin.gz");
+await other.route("**/typst.bin.gz", async (route) => { await new Promise((resolve) => setTimeout(resolve, 3000)); await route.continue().catch(() => {}); });
+await troubled.click("[data-download=pdf]");
+await troubled.locator("#cancel").click();
+assert.equal(await error(troubled), "Cancelled.");
+await hasAnswer();
+await goesOn("gpt2", /124,439,808 parameters/);
+await other.unroute("**/typst.bin.gz");
+if (!FEW) {
+  await other.route("**/typst.mjs", async (route) => { const response = await route.fetch(); await route.fulfill({ response, body: (await response.text()).replace("this.compiler.compile(", "(() => { throw new WebAssembly.RuntimeError('unreachable'); })(") }); });
+  await refusedPdf(/The PDF compiler ran out of memory/);
+  await goesOn("gpt2-xl", /1,557,611,200 parameters/);
+  await other.unroute("**/typst.mjs");
+  await goesOn("gpt2", /124,439,808 parameters/);
+  samePages(await pdf(troubled), ["derive", "gpt2"], "after a crash");
+}
+await other.close();
+told("PDF without its compiler or its memory, or cancelled: the page goes on");
+
 // ---- memory after 50 questions ----
 const session = await browser.newBrowserCDPSession();
 async function memory() {
@@ -262,9 +337,10 @@ await stop();
 const offline = await open(context, "#model=gpt2-xl");
 await settled(offline);
 assert.match(await offline.locator("#answer").innerText(), /1,557,611,200 parameters/);
+samePages(await pdf(offline), ["derive", "gpt2-xl"], "offline");
 await offline.close();
 await serve();
-told("the second visit works offline");
+told("the second visit works offline, also for a PDF");
 
 // ---- times, as ratios in one run ----
 python(`

@@ -1,6 +1,6 @@
 """The widths of lines, measured by Typst: all lines of a figure at once, and each line only once.
 
-Typst cannot be installed in a browser. There, the widths come from the font that pages embed.
+In a browser, Typst is only there while it writes a PDF. Otherwise, the widths come from the font that pages embed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Ruler:
 
     def width(self, line: Line, size: float) -> float:
         """Return the width of a line in points, or a guess until ``settle`` has measured it."""
-        if not _measures():
+        if not measures():
             return embedded_width(line, size)
         key = (PRINTED.line(line), size)
         if key not in self._known:
@@ -60,6 +60,6 @@ class Ruler:
 
 
 @cache
-def _measures() -> bool:
-    """Return True if Typst is installed."""
+def measures() -> bool:
+    """Return True if Typst can measure, because it is installed."""
     return find_spec("typst") is not None
