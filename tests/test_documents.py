@@ -515,8 +515,9 @@ def test_part_descriptions_are_true_in_context() -> None:
     assert r"C_{\mathrm{chunk}}" not in spell(made("mamba2"), "md")
     assert r"C_{\mathrm{win}}" in spell(made("mistral-costs"), "md")
     told = spell(made("gemma3"), "md")  # one description of both kinds of layers, and the window apart
-    local, rest = told.partition("For `layers.*.self_attn` in the layers with global attention:\n")[::2]
-    assert local.rpartition("in the layers with local attention: ")[2].startswith(WINDOWED)
+    local, rest = told.partition("In the layers with global attention, one line differs:\n")[::2]
+    assert local.rpartition("In the layers with local attention: ")[2].startswith(WINDOWED)
+    assert rest.partition("\\end{aligned}")[0].count(" &= ") == 1  # the softmax
     assert local.count("Grouped-query attention, ") == 1
     assert "Grouped-query attention, " not in rest
     assert WINDOWED not in rest

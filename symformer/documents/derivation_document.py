@@ -19,7 +19,7 @@ from ..formulas.time_bound import TimeBound
 from ..language.errors import joined
 from ..language.notation.display_tree import Call, Label, Sum, nodes, ordered_terms, sizes_of, tree
 from ..language.notation.display_tree import FractionNode as Quotient
-from ..language.notation.text import amount, number, percent, seconds
+from ..language.notation.text import amount, number, percent, rounded, seconds
 from ..language.symbols import N_bw, N_peak, letter, print_order
 from ..models.model import Model
 from ..models.provenance import ConfigLocation, size_meaning
@@ -444,8 +444,19 @@ def _known_purposes(found: QuantityFacts, subject: SubjectFacts) -> list[Block]:
     names = joined([f"the {each.name}" for each in known])
     unit = unit_of(found.formula)
     verb = "take" if len(known) > 1 or known[0].name.endswith("s") else "takes"
-    said = ["For ", *subject_line(subject, found.formula), f", {names} {verb} ", Strong(f"{total:,}"), f" {unit}."]
+    said = [
+        "For ",
+        *subject_line(subject, found.formula),
+        f", {names} {verb} ",
+        Strong(f"{total:,}"),
+        f" {unit}{_in_gigabytes(total, unit)}.",
+    ]
     return [Paragraph(said)]
+
+
+def _in_gigabytes(number: int, unit: str) -> str:
+    """Return a number of bytes in GB and GiB, in brackets; nothing for another unit."""
+    return f" ({rounded(number, unit)})" if unit == "bytes" else ""
 
 
 def _counted(quantity: QuantityFacts, subject: SubjectFacts, first: bool) -> list[Block]:

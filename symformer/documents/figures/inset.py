@@ -79,7 +79,7 @@ def aligned_figures(
             ". Parts in grey with a thin edge are as in ",
             Code(first_name),
             "; ≠ and a heavy edge mark parts that it lacks, or that have another computation, mask, activation or "
-            "biases there. Sizes do not count as differences.",
+            "biases there. Sizes and the number of sublayers in a block do not count as differences.",
         ]
         shown = [found for found, _ in some]
         blocks.append(FigureBlock(partial(_columns, shown, first), caption, f"survey.structure.{start + 1}"))
