@@ -454,7 +454,7 @@ def _known_purposes(found: QuantityFacts, subject: SubjectFacts) -> list[Block]:
     return [Paragraph(said)]
 
 
-def _in_gigabytes(number: int, unit: str) -> str:
+def _in_gigabytes(number: int | Fraction, unit: str) -> str:
     """Return a number of bytes in GB and GiB, in brackets; nothing for another unit."""
     return f" ({rounded(number, unit)})" if unit == "bytes" else ""
 
