@@ -35,6 +35,7 @@ LLAMA = "--set L=3 --set V=100 --set E=24 --set H=50 --set D=6"
 QUESTIONS = {
     "one size": "gpt2 --find L --total 124439808",
     "two sizes": "gpt2 --find L --find E --total 1557611200",
+    "three sizes": "gpt2 --find L=1:12:1 --find E=64:512:64 --find V=100:1000:100 --total 1e7 --tolerance 3%",
     "tolerance": "llama --total 7e9 --tolerance 1% --find L --find E=2048:8192:64 --set V=32000 --set D=64"
     " --where A=E/64 --where G=A --where H=4*E",
     "limit": "gpt2 --find L --find E=100:1600:100 --at-most 1.5e9",
@@ -100,6 +101,18 @@ def test_solutions_for_one_and_two_sizes(alone: dict[str, list[Any]]) -> None:
     found = solutions(alone, "two sizes")
     assert sorted(found, key=str) == sorted(expected, key=str)
     assert {"L": 48, "E": 1_600, "A": 10} in found
+
+
+def test_solutions_for_three_sizes(alone: dict[str, list[Any]]) -> None:
+    expected = {
+        (n, e, v)
+        for n in range(1, 13)
+        for e in range(64, 513, 64)
+        for v in range(100, 1001, 100)
+        if abs(12 * n * e * e + 13 * n * e + (v + 1_026) * e - 10**7) <= 3 * 10**5
+    }
+    assert len(expected) > 5
+    assert {(each["L"], each["E"], each["V"]) for each in solutions(alone, "three sizes")} == expected
 
 
 def test_solutions_with_a_tolerance_and_a_limit(alone: dict[str, list[Any]]) -> None:
