@@ -10,6 +10,7 @@ from ..formulas.arrays import NARROW, WIDE
 from ..formulas.program import Definition, Monomial, Polynomial, Program, Test
 from ..formulas.program import RationalFunction as Quotient
 from ..language.arithmetic import MAX_INTEGER
+from .numpy_import import array_namespace
 from .row_program import compile_for_rows
 
 Columns = dict[str, Any]  # flat arrays of one length, by name
@@ -71,10 +72,9 @@ class SizeBox:
     @classmethod
     def all(cls, count: int) -> SizeBox:
         """Return the box that allows every size in every row."""
-        import numpy
-
-        ones = numpy.ones(count, numpy.int64)
-        return cls(ones.copy(), ones * MAX_INTEGER, ones.copy(), ones * 0, numpy.zeros(count, bool))
+        xp = array_namespace()
+        ones = xp.ones(count, xp.int64)
+        return cls(ones.copy(), ones * MAX_INTEGER, ones.copy(), ones * 0, xp.zeros(count, bool))
 
     def hold(self, how: str, a: Any, b: Any, c: Any, d: Any) -> None:
         """Exclude the values that a test of a + b·x and c + d·x rejects, as far as a box can represent that."""
@@ -99,38 +99,34 @@ class SizeBox:
 
     def _divides(self, a: Any, b: Any, c: Any, d: Any) -> None:
         """Apply the test that a + b·x divides c + d·x, if one of them is a constant and the other a multiple of x."""
-        import numpy
-
+        xp = array_namespace()
         if not (b != 0).any() and not (c != 0).any():
-            step = abs(a) // _nonzero(numpy.gcd(abs(a), abs(d)))
-            self._multiple(numpy.where(step == 0, 1, step), a != 0)
+            step = abs(a) // _nonzero(xp.gcd(abs(a), abs(d)))
+            self._multiple(xp.where(step == 0, 1, step), a != 0)
             self.none |= _mask(a == 0)
         elif not (d != 0).any() and not (a != 0).any():
             self.none |= _mask((b == 0) | (c % _nonzero(b) != 0))
             (divides, other) = exact(self.divides, abs(c) // _nonzero(abs(b)))
-            self.divides = numpy.gcd(divides, other)
+            self.divides = xp.gcd(divides, other)
 
     def _multiple(self, step: Any, where: Any) -> None:
-        import numpy
-
-        mine, other = exact(self.step, numpy.where(_mask(where), step, 1))
-        both = mine // numpy.gcd(mine, other) * other
+        xp = array_namespace()
+        mine, other = exact(self.step, xp.where(_mask(where), step, 1))
+        both = mine // xp.gcd(mine, other) * other
         beyond = _mask(both > MAX_INTEGER)
         self.none |= beyond
-        self.step = numpy.where(beyond, 1, both).astype(numpy.int64)
+        self.step = xp.where(beyond, 1, both).astype(xp.int64)
 
     def _lower(self, low: Any, where: Any) -> None:
-        import numpy
-
+        xp = array_namespace()
         self.none |= _mask(where & (low > MAX_INTEGER))
-        bounded = numpy.minimum(numpy.maximum(low, 1), MAX_INTEGER).astype(numpy.int64)
-        self.low = numpy.where(_mask(where), numpy.maximum(self.low, bounded), self.low)
+        bounded = xp.minimum(xp.maximum(low, 1), MAX_INTEGER).astype(xp.int64)
+        self.low = xp.where(_mask(where), xp.maximum(self.low, bounded), self.low)
 
     def _upper(self, high: Any, where: Any) -> None:
-        import numpy
-
-        bounded = numpy.minimum(numpy.maximum(high, 0), MAX_INTEGER).astype(numpy.int64)
-        self.high = numpy.where(_mask(where), numpy.minimum(self.high, bounded), self.high)
+        xp = array_namespace()
+        bounded = xp.minimum(xp.maximum(high, 0), MAX_INTEGER).astype(xp.int64)
+        self.high = xp.where(_mask(where), xp.minimum(self.high, bounded), self.high)
 
     def closed(self) -> SizeBox:
         """Bound the range by the number to divide, mark the rows without a multiple of the step, and return the box."""
@@ -196,17 +192,15 @@ def definitions_of(program: Program, names: Iterable[str]) -> tuple[Definition, 
 
 def _values(polynomial: Polynomial, program: Program, known: Columns, count: int) -> Any:
     """Return the values of a polynomial in all rows."""
-    import numpy
-
+    xp = array_namespace()
     made = Program(Quotient(polynomial), definitions_of(program, polynomial.names))
     columns = {name: known[name] for name in made.sizes_of(polynomial.names)}
-    return numpy.broadcast_to(numpy.asarray(compile_for_rows(made, columns).run(columns)[0]), (count,))
+    return xp.broadcast_to(xp.asarray(compile_for_rows(made, columns).run(columns)[0]), (count,))
 
 
 def _nonzero(array: Any) -> Any:
-    import numpy
-
-    return numpy.where(array == 0, 1, array)
+    xp = array_namespace()
+    return xp.where(array == 0, 1, array)
 
 
 def _mask(array: Any) -> Any:

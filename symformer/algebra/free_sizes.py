@@ -7,12 +7,14 @@ width that is not a multiple of 12 is still a GPT-2, with another number of head
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from ..formulas.program import Program
 from ..language.errors import SizeError
 from ..language.symbols import named_symbol, print_order
 from .box import SizeBox, definitions_of, names_of, separate_conditions
+from .numpy_import import array_namespace
 from .row_program import compile_for_rows
 
 Columns = dict[str, Any]  # flat arrays of one length, by name
@@ -65,20 +67,19 @@ class FreeSizes:
         found: dict[str, int] = {}
         for group in self.groups:
             if not group.on:
-                columns, holds = group.chosen({})
-                found |= {name: int(column) for name, column in columns.items() if holds}
+                columns, holds = group.rows({}, 1)
+                found |= {name: int(column[0]) for name, column in columns.items() if holds[0]}
         return found
 
     def rows(self, columns: Columns, count: int) -> tuple[Columns, Any]:
         """Return a column for each free size, and a mask of the rows in which all conditions hold."""
-        import numpy
-
+        xp = array_namespace()
         found: Columns = {}
-        allowed = numpy.ones(count, bool)
+        allowed = xp.ones(count, bool)
         for group in self.groups:
-            own, holds = group.chosen(columns)
-            found |= {name: numpy.broadcast_to(column, (count,)) for name, column in own.items()}
-            allowed &= numpy.broadcast_to(holds, (count,))
+            own, holds = group.rows(columns, count)
+            found |= {name: xp.broadcast_to(column, (count,)) for name, column in own.items()}
+            allowed &= xp.broadcast_to(holds, (count,))
         return found, allowed
 
 
@@ -97,6 +98,17 @@ class Group:
         self._known: dict[tuple[int, ...], tuple[int, ...] | None] = {}
         self._last: tuple[tuple[Any, ...], tuple[Columns, Any]] | None = None
 
+    def rows(self, columns: Columns, count: int) -> tuple[Columns, Any]:
+        """Return the values for each row, and a mask of the rows that have any; single ones if all rows are alike.
+
+        Raises SizeError if too many values would have to be tried.
+        """
+        return self._rows({name: columns[name] for name in self.on}, count) if self.on else self._alike
+
+    @cached_property
+    def _alike(self) -> tuple[Columns, Any]:
+        return self._rows({}, 1)
+
     def chosen(self, arrays: Mapping[str, Any]) -> tuple[Columns, Any]:
         """Return the values for each row, and a mask of the rows that have any, in the shape the arrays broadcast to.
 
@@ -114,11 +126,10 @@ class Group:
         return self._last[1]
 
     def _rows(self, flat: Columns, count: int) -> tuple[Columns, Any]:
-        import numpy
-
-        values = {name: numpy.full(count, number, numpy.int64) for name, number in self.preferred.items()}
+        xp = array_namespace()
+        values = {name: xp.full(count, number, xp.int64) for name, number in self.preferred.items()}
         holds = self._hold({**flat, **values}, count)
-        rows = numpy.flatnonzero(~holds)
+        rows = xp.flatnonzero(~holds)
         for name in self.names:  # this one varies, and the others keep their preferred values
             known = {each: column[rows] for each, column in {**flat, **values}.items() if each != name}
             column, sound, refuted = self._nearest(name, known, len(rows))
@@ -136,14 +147,13 @@ class Group:
 
     def _nearest(self, name: str, known: Columns, count: int) -> tuple[Any, Any, Any]:
         """Return the closest values of one size, the rows that have one, and the rows that certainly have none."""
-        import numpy
-
+        xp = array_namespace()
         box, preferred = SizeBox.of(name, self.programs, known, count), self.preferred[name]
-        found = numpy.full(count, preferred, numpy.int64)
-        sound, refuted = numpy.zeros(count, bool), box.none.copy()
-        rows = numpy.flatnonzero(~refuted)
+        found = xp.full(count, preferred, xp.int64)
+        sound, refuted = xp.zeros(count, bool), box.none.copy()
+        rows = xp.flatnonzero(~refuted)
         low, high, step = (each[rows] for each in (box.low, box.high, box.step))
-        up = -(-numpy.minimum(numpy.maximum(preferred, low), high) // step) * step
+        up = -(-xp.minimum(xp.maximum(preferred, low), high) // step) * step
         down = up - step
         for _ in range(STEPS):
             over, under = up <= high, down >= low
@@ -155,10 +165,10 @@ class Group:
             if not len(rows):
                 break
             upwards = over & (~under | (up - preferred <= preferred - down))
-            tried = numpy.where(upwards, up, down)
+            tried = xp.where(upwards, up, down)
             good = self._hold({**{each: column[rows] for each, column in known.items()}, name: tried}, len(rows))
             found[rows[good]], sound[rows[good]] = tried[good], True
-            up, down = numpy.where(upwards, up + step, up), numpy.where(upwards, down, down - step)
+            up, down = xp.where(upwards, up + step, up), xp.where(upwards, down, down - step)
             rows, low, high, step, up, down = (each[~good] for each in (rows, low, high, step, up, down))
         rows = rows[box.divides[rows] > 0]  # these rows have few values: the divisors of a number
         waiting = [(row, box.outwards(row, preferred)) for row in rows.tolist()]
@@ -166,8 +176,8 @@ class Group:
             pairs = [(row, values, next(values, None)) for row, values in waiting]
             refuted[[row for row, _, number in pairs if number is None]] = True
             pairs = [each for each in pairs if each[2] is not None]
-            places = numpy.array([row for row, _, _ in pairs], numpy.int64)
-            tried = numpy.array([number for _, _, number in pairs], numpy.int64)
+            places = xp.array([row for row, _, _ in pairs], xp.int64)
+            tried = xp.array([number for _, _, number in pairs], xp.int64)
             good = self._hold({**{each: column[places] for each, column in known.items()}, name: tried}, len(places))
             found[places[good]], sound[places[good]] = tried[good], True
             waiting = [(row, values) for (row, values, _), held in zip(pairs, good.tolist(), strict=True) if not held]
@@ -208,18 +218,16 @@ class Group:
 
     def _hold(self, columns: Columns, count: int) -> Any:
         """Return a mask of the rows in which all conditions hold; conditions with unknown sizes are skipped."""
-        import numpy
-
-        mask = numpy.ones(count, bool)
+        xp = array_namespace()
+        mask = xp.ones(count, bool)
         for each, sizes in self.programs.items():
             if sizes <= columns.keys():
                 made = Program(each.value, definitions_of(each, names_of(each)), each.conditions)
                 for _, holds in compile_for_rows(made, {name: columns[name] for name in sizes}).run(columns)[1]:
-                    mask &= numpy.broadcast_to(numpy.asarray(holds, bool), mask.shape)
+                    mask &= xp.broadcast_to(xp.asarray(holds, bool), mask.shape)
         return mask
 
 
 def _columns(point: Mapping[str, int]) -> Columns:
-    import numpy
-
-    return {name: numpy.array([number]) for name, number in point.items()}
+    xp = array_namespace()
+    return {name: xp.array([number]) for name, number in point.items()}

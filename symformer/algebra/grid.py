@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from sympy import Integer, Symbol
@@ -12,10 +13,19 @@ from sympy import Integer, Symbol
 from ..language.errors import SizeError, quoted
 from ..language.sizes import check_relation, format_value, whole
 from ..language.symbols import named_symbol
+from . import plain_arrays
+from .numpy_import import has_numpy
 
 PIECE = 2**17  # combinations per piece: one megabyte of 64-bit integers
 MOST = 10**15  # maximum number of combinations
 LISTED = 10**6  # maximum number of values in a list
+
+
+def length(values: range | tuple[int, ...]) -> int:
+    """Return the number of values. On 32-bit platforms such as WebAssembly, ``len`` of a range fails from 2^31."""
+    if isinstance(values, range):
+        return max(0, -(-(values.stop - values.start) // values.step))
+    return len(values)
 
 
 @dataclass(frozen=True)
@@ -85,10 +95,10 @@ class Axis:
         return numpy.array(piece, numpy.int64)
 
     def __str__(self) -> str:
-        if isinstance(self.values, range) and len(self.values) > 1:
+        if isinstance(self.values, range) and length(self.values) > 1:
             return f"{self.size} = {self.values[0]:,} to {self.values[-1]:,} by {self.values.step:,}"
         shown = ", ".join(f"{each:,}" for each in self.values[:8])
-        return f"{self.size} = {shown}" + f", and {len(self.values) - 8:,} more" * (len(self.values) > 8)
+        return f"{self.size} = {shown}" + f", and {length(self.values) - 8:,} more" * (length(self.values) > 8)
 
 
 def _number(size: Symbol, text: str, argument: str) -> int:
@@ -160,7 +170,7 @@ class Grid:
     @property
     def count(self) -> int:
         """The number of combinations."""
-        return math.prod(len(each.values) for each in self.axes)
+        return math.prod(length(each.values) for each in self.axes)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -183,29 +193,44 @@ class Grid:
         found: list[int] = []
         room = PIECE
         for each in reversed(self.axes):
-            length = len(each.values)
-            cuts = -(-length // max(1, room))
-            found.append(-(-length // cuts))  # parts of nearly equal length
-            room //= length if cuts == 1 else room + 1
+            values = length(each.values)
+            cuts = -(-values // max(1, room))
+            found.append(-(-values // cuts))  # parts of nearly equal length
+            room //= values if cuts == 1 else room + 1
         return tuple(reversed(found))
 
     def chunks(self) -> Iterator[RowChunk]:
         """Yield all combinations, one piece at a time."""
-        shape = self.shape
-        lengths = [len(each.values) for each in self.axes]
-        starts = [0] * len(shape)
-        kept: list[tuple[int, Any] | None] = [None] * len(shape)
-        while True:
+        kept: list[tuple[int, Any] | None] = [None] * len(self.axes)
+        for parts in self._parts():
             arrays = {}
-            counts = [min(wide, length - start) for wide, length, start in zip(shape, lengths, starts, strict=True)]
-            for place, axis in enumerate(self.axes):
+            for place, (axis, (start, count)) in enumerate(zip(self.axes, parts, strict=True)):
                 there = kept[place]
-                if there is None or there[0] != starts[place]:
-                    flat = axis.array(starts[place], counts[place])
-                    there = starts[place], flat.reshape(-1, *(1,) * (len(shape) - place - 1))
+                if there is None or there[0] != start:
+                    there = start, axis.array(start, count).reshape(-1, *(1,) * (len(parts) - place - 1))
                     kept[place] = there
                 arrays[str(axis.size)] = there[1]
-            yield RowChunk(arrays, tuple(counts))
+            yield RowChunk(arrays, tuple(count for _, count in parts))
+
+    def columns(self) -> Iterator[dict[str, Any]]:
+        """Yield the same pieces as flat columns. This needs no NumPy."""
+        if has_numpy():
+            for chunk in self.chunks():
+                yield {name: chunk.column(name) for name in chunk.arrays}
+            return
+        for parts in self._parts():
+            pieces = [axis.values[start : start + count] for axis, (start, count) in zip(self.axes, parts, strict=True)]
+            columns = zip(*product(*pieces), strict=True)
+            yield {name: plain_arrays.PlainArray(column) for name, column in zip(self.names, columns, strict=True)}
+
+    def _parts(self) -> Iterator[list[tuple[int, int]]]:
+        """Yield the start and the number of the values of each axis in each piece."""
+        shape = self.shape
+        lengths = [length(each.values) for each in self.axes]
+        starts = [0] * len(shape)
+        while True:
+            counts = [min(wide, values - start) for wide, values, start in zip(shape, lengths, starts, strict=True)]
+            yield [*zip(starts, counts, strict=True)]
             place = len(shape) - 1
             while place >= 0:
                 starts[place] += shape[place]

@@ -18,7 +18,6 @@ from ..models.model import Model
 from ..output.blocks import Line, Math, setting
 from ..quantities import quantity as find_quantity
 from ..quantities.spellings import spelled
-from .numpy_import import load_numpy
 
 Given = Mapping[str, int | Expr] | None
 Where = Mapping[str, str | Expr] | None
@@ -44,7 +43,6 @@ class OpenModel:
         conventions: Mapping[str, str],
     ) -> OpenModel:
         """Return the model and formulas with unknown sizes. Raises SizeError, OptionError, UnknownNameError."""
-        load_numpy()
         model = composed_model(target)
         names, own = tuple(map(model.size_name, open_sizes)), model.settable
         given = {model.size_name(name): value for name, value in (given or {}).items()}

@@ -13,9 +13,13 @@ from ..formulas.program import CALL, Definition, Monomial, Program
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import SizeError
 from ..language.symbols import named_symbol
-from .grid import Axis
+from .grid import Axis, length
 
 MOST = 2 * 10**8  # maximum number of combinations
+
+
+class SearchLimitError(SizeError):
+    """A search that would take too long."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class SearchRegion:
                     f"{self.what} stays within the limit for every {name}; give it a range, or choose another size"
                 )
             return every
-        low, top = -1, len(every) - 1  # the last index within the limit, and one beyond it
+        low, top = -1, length(every) - 1  # the last index within the limit, and one beyond it
         step = 1
         while low + step < top and self.stays({**others, name: every[low + step]}, high):
             low, step = low + step, step * 2
@@ -118,24 +122,29 @@ class SearchRegion:
         before = before or {}
         first, *others = names
         values = self.values(first, before, high)
-        start, size = 0, self.sizes[first].size
-        while start < len(values):
-            stop = len(values) if not others or not self.bounded else min(len(values), max(start + 1, 2 * start))
+        start, end, size = 0, length(values), self.sizes[first].size
+        while start < end:
+            stop = end if not others or not self.bounded else min(end, max(start + 1, 2 * start))
             piece = values[start:stop]
             for rest in self.boxes(others, high, {**before, first: piece[0]}):
                 yield Axis(size, piece), *rest
             start = stop
 
-    def looked(self, names: Sequence[str], high: int, most: int = MOST) -> list[tuple[Axis, ...]]:
-        """Return the grids of ``boxes`` as a list. Raises SizeError if they have too many combinations."""
+    def looked(self, names: Sequence[str], high: int, most: int = MOST, why: str = "") -> list[tuple[Axis, ...]]:
+        """Return the grids of ``boxes`` as a list.
+
+        Raises SearchLimitError, with a reason for the limit, if they have too many combinations.
+        """
         found, count = [], 0
         for box in self.boxes(names, high):
             found.append(box)
-            count += math.prod(len(axis.values) for axis in box)
+            count += math.prod(length(axis.values) for axis in box)
             if count > most:
-                raise SizeError(
-                    f"the sizes {', '.join(names)} have more than {most:,} combinations within the limit; give ranges, "
-                    f"as in --find {names[-1]}=64:16384:64, or solve for fewer sizes"
+                what = f"the sizes {', '.join(names)} have" if len(names) > 1 else f"{names[0]} has"
+                kind = "combinations" if len(names) > 1 else "values"
+                raise SearchLimitError(
+                    f"{what} more than {most:,} {kind} within the limit{why}; give ranges, as in --find "
+                    f"{names[-1]}=64:16384:64, or solve for fewer sizes"
                 )
         return found
 

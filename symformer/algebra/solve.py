@@ -6,6 +6,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -32,12 +33,13 @@ from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table
 from .box import SizeBox, separate_conditions
 from .free_sizes import FreeSizes
-from .grid import Axis, Grid, RowChunk
+from .grid import Axis, Grid, length
+from .numpy_import import array_namespace, has_numpy
 from .open_model import Given, OpenModel, Where, condition_lines
 from .result import FormulaAnswer, Told, ignore_progress
-from .row_program import compile_for_rows
+from .row_program import RowProgram, compile_for_rows
 from .search_boxes import MOST as COMBINATIONS
-from .search_boxes import OpenSize, SearchRegion
+from .search_boxes import OpenSize, SearchLimitError, SearchRegion
 from .sweep import LISTED, SHOWN
 
 MOST = 10**6  # maximum number of solutions
@@ -47,6 +49,12 @@ WORK = (
     2 * 10**7
 )  # rows tried for the nearest solution if there is no exact one; each call of more() counts as STEP rows
 STEP = 10_000
+# Without NumPy, the work of a search is counted in units of some 10 microseconds in a browser: one for a combination of
+# sizes, and more if its formula is long.
+UNITS = 3 * 10**6
+UNITS_STEP = 100  # the units of a call of more()
+TESTED, SOLVED = 2, 8  # the units of a combination whose conditions are tested, and of a solution
+OPERATIONS = 25  # operations of a formula that take one more unit
 
 Columns = dict[str, Any]
 
@@ -161,12 +169,34 @@ class _Tried:
 
     def __init__(self) -> None:
         self.rows = 0
+        self.most, self.step = (WORK, STEP) if has_numpy() else (UNITS // 2, UNITS_STEP)
 
     def more(self, rows: int) -> None:
-        """Add some rows. Raises SizeError if the total exceeds the limit."""
-        self.rows += rows + STEP
-        if self.rows > WORK:
-            raise SizeError("search limit reached: almost no sizes satisfy the conditions; give each size a range")
+        """Add some rows. Raises SearchLimitError if the total exceeds the limit."""
+        self.rows += rows + self.step
+        if self.rows > self.most:
+            raise SearchLimitError(
+                "search limit reached: almost no sizes satisfy the conditions; give each size a range"
+            )
+
+
+class _PlainWork:
+    """A counter of the work on combinations that may be solutions; it has a limit only without NumPy."""
+
+    def __init__(self) -> None:
+        self.units = 0
+
+    def more(self, units: int) -> None:
+        """Add work before it is done. Raises SearchLimitError."""
+        self.units += units + UNITS_STEP
+        self.check(0)
+
+    def check(self, units: int) -> None:
+        """Raise SearchLimitError if the total and some more units exceed the limit."""
+        if self.units + units > UNITS and not has_numpy():
+            raise SearchLimitError(
+                "there may be too many solutions to find without numpy; give shorter ranges, or solve for fewer sizes"
+            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,6 +244,12 @@ class Solutions(FormulaAnswer):
         return self._compiled.program.at(given)
 
     @cached_property
+    def _tested(self) -> Program:
+        """The program with the conditions whose sizes have numbers in every row."""
+        given = {name: number for name, number in self._compiled.defaults.items() if name not in self._names}
+        return self._compiled.program.concerned(frozenset({*given, *self._names})).at(given)
+
+    @cached_property
     def _names(self) -> tuple[str, ...]:
         return tuple(each.name for each in self.unknowns)
 
@@ -255,7 +291,10 @@ class Solutions(FormulaAnswer):
             return size.values
         if size.values is None:
             return range(1, most + 1)
-        return size.values[: bisect_right(size.values, most)]
+        values = size.values
+        if isinstance(values, range):
+            return values[: (most - values.start) // values.step + 1]
+        return values[: bisect_right(values, most)]
 
     @cached_property
     def _least(self) -> dict[str, int]:
@@ -269,19 +308,28 @@ class Solutions(FormulaAnswer):
 
     def _within(self, columns: Columns, last: str, count: int) -> tuple[Any, Any]:
         """Return for each row the first and last index among a size's values that the conditions allow."""
-        import numpy
-
+        xp = array_namespace()
         every = self._reach.sizes[last].all
         if not any(last in sizes for sizes in self._conditions.values()):
-            return numpy.zeros(count, numpy.int64), numpy.full(count, len(every) - 1)
+            return xp.zeros(count, xp.int64), xp.full(count, length(every) - 1)
         box = SizeBox.of(last, self._conditions, columns, count)
         if isinstance(every, range):
             first, final = -((every.start - box.low) // every.step), (box.high - every.start) // every.step
         else:
-            values = numpy.array(every, numpy.int64)
+            values = xp.array(every, xp.int64)
             first, final = values.searchsorted(box.low), values.searchsorted(box.high, side="right") - 1
-        first = numpy.maximum(first, 0)
-        return first, numpy.where(box.none, first - 1, numpy.minimum(final, len(every) - 1))
+        first = xp.maximum(first, 0)
+        return first, xp.where(box.none, first - 1, xp.minimum(final, length(every) - 1))
+
+    @cached_property
+    def _units(self) -> int:
+        """The units of work on one combination without NumPy."""
+        shapes, ranges = dict.fromkeys(self._names, (1,)), dict.fromkeys(self._names, (1, 1))
+        return 1 + RowProgram(self._tested, shapes, ranges).plan.operations // OPERATIONS
+
+    @cached_property
+    def _work(self) -> _PlainWork:
+        return _PlainWork()
 
     @cached_property
     def _last(self) -> str | None:
@@ -297,7 +345,7 @@ class Solutions(FormulaAnswer):
         if self.goal.low is None or len(self.unknowns) == 1:
             return self._names[0]
         linear = [name for name in self._names if self._line(name) is not None] or list(self._names)
-        return max(linear, key=lambda name: (len(self._reach.values(name, {}, self.goal.high)), name))
+        return max(linear, key=lambda name: (length(self._reach.values(name, {}, self.goal.high)), name))
 
     def _line(self, name: str) -> tuple[Program, Program] | None:
         """Return slope and intercept of the value as a linear function of one size, or None if it is not linear."""
@@ -343,27 +391,30 @@ class Solutions(FormulaAnswer):
         names = [name for name in self._names if name != last]
         if last is not None and self._reach.bounded:
             self._reach.values(last, {}, self.goal.high)  # raises SizeError if the size has no bound
-        steps = 1 if last is None or self._line(last) else len(self._reach.sizes[last].all).bit_length()
-        boxes = self._reach.looked(self._ordered(names), self.goal.high, min(COMBINATIONS, STEPS // steps))
-        total = sum(math.prod(len(axis.values) for axis in box) for box in boxes)
+        steps = 1 if last is None or self._line(last) else max(1, self._end(last).bit_length())
+        if has_numpy():
+            most, why = min(COMBINATIONS, STEPS // steps), ""
+        else:
+            most, why = UNITS // (steps * self._units), ", too many without numpy"
+        boxes = self._reach.looked(self._ordered(names), self.goal.high, most, why)
+        total = sum(math.prod(length(axis.values) for axis in box) for box in boxes)
         done = 0
         for box in boxes:
-            for piece in _pieces(box):
-                yield from self._of_piece(piece, last)
-                done += piece.count
+            for columns, count in _pieces(box):
+                yield from self._of_piece(columns, count, last)
+                done += count
                 self.progress(done, total)
 
     def _ordered(self, names: Iterable[str]) -> list[str]:
         """Sort sizes by their number of values, the largest last: its range follows from the values of the others."""
         high = self.goal.high
         return sorted(
-            names, key=lambda name: (len(self._reach.values(name, {}, high)), print_order(named_symbol(name)))
+            names, key=lambda name: (length(self._reach.values(name, {}, high)), print_order(named_symbol(name)))
         )
 
-    def _of_piece(self, piece: RowChunk, last: str | None) -> Iterator[Columns]:
-        import numpy
-
-        columns, count = self._fitting(piece)
+    def _of_piece(self, columns: Columns, count: int, last: str | None) -> Iterator[Columns]:
+        xp = array_namespace()
+        columns, count = self._fitting(columns, count)
         if not count:
             return
         if last is None:
@@ -371,55 +422,53 @@ class Solutions(FormulaAnswer):
             mask = values <= self.goal.high
             if self.goal.low is not None:
                 mask = mask & (values >= self.goal.low)
-            places = numpy.flatnonzero(mask)
+            places = xp.flatnonzero(mask)
             if len(places):
                 yield {name: column[places] for name, column in columns.items()}
             return
         every = self._reach.sizes[last].all
         top = self._places(columns, last, self.goal.high, count)
         low = self.goal.low
-        bottom = numpy.zeros_like(top) if low is None else self._places(columns, last, low - 1, count) + 1
-        rows = numpy.flatnonzero(bottom <= top)
+        bottom = xp.zeros_like(top) if low is None else self._places(columns, last, low - 1, count) + 1
+        rows = xp.flatnonzero(bottom <= top)
         columns = {name: column[rows] for name, column in columns.items()}
         first, final = self._within(columns, last, len(rows))
-        bottom, top = numpy.maximum(bottom[rows], first), numpy.minimum(top[rows], final)
+        bottom, top = xp.maximum(bottom[rows], first), xp.minimum(top[rows], final)
         if low is None:
             yield from self._largest(columns, last, top, bottom)
             return
-        counts = numpy.maximum(top - bottom + 1, 0)
+        counts = xp.maximum(top - bottom + 1, 0)
         total = int(counts.sum())
         if total > 10 * MOST:
             raise SizeError(f"there are more than {MOST:,} solutions; choose a smaller --tolerance, or give ranges")
+        self._work.check(TESTED * self._units * total)
         if total:
-            places = numpy.flatnonzero(counts)
-            rows = numpy.repeat(places, counts[places])
-            starts = numpy.repeat(numpy.cumsum(counts[places]) - counts[places], counts[places])
-            own = bottom[rows] + (numpy.arange(total) - starts)
+            places = xp.flatnonzero(counts)
+            rows = xp.repeat(places, counts[places])
+            starts = xp.repeat(xp.cumsum(counts[places]) - counts[places], counts[places])
+            own = bottom[rows] + (xp.arange(total) - starts)
             yield {**{name: column[rows] for name, column in columns.items()}, last: _taken(every, own)}
 
-    def _fitting(self, piece: RowChunk) -> tuple[Columns, int]:
+    def _fitting(self, columns: Columns, count: int) -> tuple[Columns, int]:
         """Return the rows of a piece that satisfy every condition on its own sizes, and their number."""
-        import numpy
-
-        columns = {name: piece.column(name) for name in piece.arrays}
+        xp = array_namespace()
         made = self._program.concerned(frozenset(columns))
         made = Program(Quotient(Polynomial()), made.definitions if made.conditions else (), made.conditions)
         if not columns:
-            return columns, piece.count
+            return columns, count
         names = {name for held in made.conditions for name in made.sizes_of(held.names)} | made.sizes_of(
             each.name for each in made.definitions
         )
-        mask = numpy.ones(piece.count, bool)
+        mask = xp.ones(count, bool)
         for _, holds in compile_for_rows(made, columns).run(columns)[1] if names <= columns.keys() else ():
-            mask &= numpy.broadcast_to(holds, mask.shape)
+            mask &= xp.broadcast_to(holds, mask.shape)
         return {name: column[mask] for name, column in columns.items()}, int(mask.sum())
 
     def _largest(self, columns: Columns, last: str, top: Any, first: Any) -> Iterator[Columns]:
         """Yield the largest value of a size that the conditions allow, searching downwards from a given index."""
-        import numpy
-
+        xp = array_namespace()
         every = self._reach.sizes[last].all
-        rows, place, first = numpy.flatnonzero(top >= first), top[top >= first], first[top >= first]
+        rows, place, first = xp.flatnonzero(top >= first), top[top >= first], first[top >= first]
         tried = _Tried()
         while len(rows):
             tried.more(0)
@@ -432,30 +481,37 @@ class Solutions(FormulaAnswer):
 
     def _places(self, columns: Columns, last: str, limit: int, count: int) -> Any:
         """Return for each row the last index among a size's values that stays within a limit, or -1."""
-        import numpy
-
+        xp = array_namespace()
         every = self._reach.sizes[last].all
         line = self._line(last) if isinstance(every, range) else None
         if line is not None:
-            slope, rest = (numpy.atleast_1d(_run(each, columns)) for each in line)
+            slope, rest = (xp.atleast_1d(_run(each, columns)) for each in line)
             under = Program(Quotient(self._program.value.denominator), self._program.definitions)
-            below = numpy.atleast_1d(_run(under, columns))  # NumPy returns a scalar for arithmetic on 0-d object arrays
+            below = xp.atleast_1d(_run(under, columns))  # NumPy returns a scalar for arithmetic on 0-d object arrays
             big = [int(abs(each).max(initial=0)) if each.size else 0 for each in (slope, rest, below)]
-            kind = numpy.int64 if max(big[0], big[1] + abs(limit) * max(big[2], 1)) < WIDE // 2 else object
+            kind = xp.int64 if max(big[0], big[1] + abs(limit) * max(big[2], 1)) < WIDE // 2 else object
             slope, rest, below = (each.astype(kind) for each in (slope, rest, below))
             if (slope > 0).all():
                 assert isinstance(every, range)  # noqa: S101
                 found = ((limit * below - rest) // slope - every.start) // every.step
-                found = numpy.broadcast_to(numpy.minimum(numpy.maximum(found, -1), len(every) - 1), (count,))
-                return found.astype(numpy.int64)
-        low = numpy.full(count, -1, numpy.int64)
-        top = numpy.full(count, len(every), numpy.int64)
+                found = xp.broadcast_to(xp.minimum(xp.maximum(found, -1), length(every) - 1), (count,))
+                return found.astype(xp.int64)
+        low = xp.full(count, -1, xp.int64)
+        top = xp.full(count, self._end(last), xp.int64)
         while (top - low > 1).any():
             middle = (low + top) // 2
-            own = {**columns, last: _taken(every, numpy.clip(middle, 0, len(every) - 1))}
+            own = {**columns, last: _taken(every, xp.clip(middle, 0, length(every) - 1))}
             stays = (self._values(own) <= limit) & (middle >= 0)
-            low, top = numpy.where(stays, middle, low), numpy.where(stays, top, middle)
+            low, top = xp.where(stays, middle, low), xp.where(stays, top, middle)
         return low
+
+    def _end(self, last: str) -> int:
+        """Return the number of values of a size after which it exceeds the limit whatever the other sizes are."""
+        every = self._reach.sizes[last].all
+        if self._reach.bounded:
+            with suppress(SizeError):  # it stays within the limit for every value
+                every = self._reach.values(last, {}, self.goal.high)
+        return length(every)
 
     def _values(self, columns: Columns) -> Any:
         """Return the value of each row, whether or not its conditions hold, rounded down to an integer."""
@@ -464,7 +520,8 @@ class Solutions(FormulaAnswer):
     def _checked(self, columns: Columns) -> Iterator[Solution]:
         """Yield the rows that satisfy all conditions and whose value is in the wanted range."""
         values, holds = self._answers(columns)
-        places = holds.nonzero()[0]
+        places = array_namespace().flatnonzero(holds)
+        self._work.more(SOLVED * len(places))
         own = {name: column[places] for name, column in columns.items()}
         every = {**own, **self._free.rows(own, len(places))[0]}
         names = (*self._names, *self._free.names)
@@ -475,9 +532,14 @@ class Solutions(FormulaAnswer):
 
     def _answers(self, columns: Columns) -> tuple[Any, Any]:
         """Return the value of each row, and the rows that satisfy all conditions for some values of the free sizes."""
-        values, holds = self._compiled.evaluate_with_mask(**columns)
-        places = holds.nonzero()[0]
-        holds = holds.copy()
+        xp = array_namespace()
+        count = len(columns[self._names[0]])
+        self._work.more(TESTED * self._units * count)
+        value, tests = compile_for_rows(self._tested, columns).run(columns)
+        values, holds = xp.broadcast_to(value, (count,)), xp.ones(count, bool)
+        for _, held in tests:
+            holds &= xp.asarray(held, bool)
+        places = xp.flatnonzero(holds)
         holds[places] = self._free.rows({name: column[places] for name, column in columns.items()}, len(places))[1]
         return values, holds
 
@@ -510,27 +572,32 @@ class Solutions(FormulaAnswer):
                 high *= 2
                 if found := replace(self, goal=replace(self.goal, low=None, high=high))._nearest(tried):
                     return found
+        except SearchLimitError:
+            if not has_numpy():
+                raise SizeError(
+                    "there is no solution, and the search for the nearest one is too large without numpy; give each "
+                    "size a range"
+                ) from None
         except SizeError:
             pass
         return None
 
     def _nearest(self, tried: _Tried) -> Solution | None:
-        import numpy
-
+        xp = array_namespace()
         last = self._last
         names = [name for name in self._names if name != last]
         best: Solution | None = None
-        for box in self._reach.looked(self._ordered(names), self.goal.high, WORK):
-            for piece in _pieces(box):
-                tried.more(piece.count)
-                columns, count = self._fitting(piece)
+        for box in self._reach.looked(self._ordered(names), self.goal.high, tried.most):
+            for piece, number in _pieces(box):
+                tried.more(number)
+                columns, count = self._fitting(piece, number)
                 if last is None:
                     best = self._nearer(best, columns)[0] if count else best
                     continue
                 first, final = self._within(columns, last, count)
                 places = self._places(columns, last, self.goal.aim, count)
-                best = self._walked(best, columns, last, numpy.minimum(places, final), (first, final), -1, tried)
-                best = self._walked(best, columns, last, numpy.maximum(places + 1, first), (first, final), 1, tried)
+                best = self._walked(best, columns, last, xp.minimum(places, final), (first, final), -1, tried)
+                best = self._walked(best, columns, last, xp.maximum(places + 1, first), (first, final), 1, tried)
         return best
 
     def _walked(
@@ -544,11 +611,10 @@ class Solutions(FormulaAnswer):
         tried: _Tried,
     ) -> Solution | None:
         """Return the nearest of the best solution so far and those found by moving one size in one direction."""
-        import numpy
-
+        xp = array_namespace()
         every = self._reach.sizes[last].all
         inside = (places >= ends[0]) & (places <= ends[1])
-        rows, places = numpy.flatnonzero(inside), places[inside]
+        rows, places = xp.flatnonzero(inside), places[inside]
         first, final = (each[inside] for each in ends)
         while len(rows):
             tried.more(len(rows))
@@ -561,11 +627,10 @@ class Solutions(FormulaAnswer):
 
     def _nearer(self, best: Solution | None, columns: Columns) -> tuple[Solution | None, Any]:
         """Return the nearest solution so far, and a mask of rows that are nearer but violate a condition."""
-        import numpy
-
+        xp = array_namespace()
         values, holds = self._answers(columns)
-        away = abs(values - self.goal.aim) if len(values) else values
-        allowed = numpy.flatnonzero(holds)
+        away = self._away(values)
+        allowed = xp.flatnonzero(holds)
         if len(allowed):
             place = int(allowed[away[allowed].argmin()])
             if best is None or int(away[place]) < abs(best.difference):
@@ -573,8 +638,14 @@ class Solutions(FormulaAnswer):
                 own |= self._free.rows(own, 1)[0]
                 best = self._solution({name: int(each[0]) for name, each in own.items()}, int(values[place]))
         loose = self._values(columns)
-        nearer = True if best is None else abs(loose - self.goal.aim) < abs(best.difference)
+        nearer = True if best is None else self._away(loose) < abs(best.difference)
         return best, ~holds & nearer
+
+    def _away(self, values: Any) -> Any:
+        """Return the distance of each value to the target."""
+        if int(abs(values).max(initial=0)) + self.goal.aim >= WIDE:
+            values = values.astype(object)
+        return abs(values - self.goal.aim)
 
     def to_json(self) -> dict[str, Any]:
         """Return the solutions as ``solve --json`` prints them."""
@@ -659,21 +730,21 @@ def _signed(difference: int) -> str:
     return f"{difference:+,}" if difference else "0"
 
 
-def _pieces(box: Sequence[Axis]) -> Iterator[RowChunk]:
-    """Yield the pieces of a box, or a single row without sizes for an empty box."""
-    if box:
-        yield from Grid(tuple(box)).chunks()
-    else:
-        yield RowChunk({}, (1,))
+def _pieces(box: Sequence[Axis]) -> Iterator[tuple[Columns, int]]:
+    """Yield the columns and the number of rows of the pieces of a box, or of one row for a box without sizes."""
+    if not box:
+        yield {}, 1
+        return
+    for columns in Grid(tuple(box)).columns():
+        yield columns, len(columns[str(box[0].size)])
 
 
 def _taken(every: range | tuple[int, ...], places: Any) -> Any:
     """Return the values at some indices."""
-    import numpy
-
+    xp = array_namespace()
     if isinstance(every, range):
         return every.start + every.step * places
-    return numpy.array(every, numpy.int64)[places]
+    return xp.array(every, xp.int64)[places]
 
 
 def _run(made: Program, columns: Columns) -> Any:

@@ -27,6 +27,7 @@ from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Code, Heading, Line, Math, Paragraph, Table, plain
 from .filters import Filter
 from .grid import Axis, Grid, RowChunk
+from .numpy_import import load_numpy
 from .open_model import Given, OpenModel, Where, condition_lines
 from .result import Answer, Told, ignore_progress
 from .row_evaluation import RowEvaluator, RowSource
@@ -386,6 +387,7 @@ def sweep(
     if not rows.names:
         raise SizeError("a sweep needs at least one size, such as E=512:8192:128")
     names = (quantity,) if isinstance(quantity, str) else tuple(dict.fromkeys(quantity))
+    load_numpy()
     posed = OpenModel.of(model, rows.names, names, sizes, relations, conventions)
     units = {each.measure.name: each.measure.unit for each in posed.formulas}
     return Sweep(

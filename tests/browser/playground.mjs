@@ -94,12 +94,15 @@ const PASTED = [
   { model_type: "afmoe", architectures: ["AfmoeForCausalLM"] },
   { model_type: "t5", vocab_size: 700, d_model: 64, d_kv: 9, d_ff: 130, num_layers: 3, num_heads: 5 },
 ];
+// Without numpy in the browser, and with it on the command line.
+const SOLVED = ["gpt2 --find L --find E --total 1557611200", "llama-2-7b -q inference-memory --at-most 80GB --find C --set B=8"];
 const questions = [
   ...TARGETS.map((target) => ({ given: ["show", target, "--json"] })),
   ...SETS.map(([target, quantity, ...sets]) => ({ given: ["show", target, "-q", quantity, ...sets.flatMap((each) => ["--set", each]), "--json"] })),
   ...PASTED.map((config) => ({ given: ["show", "config.json", "--json"], config: JSON.stringify(config) })),
+  ...SOLVED.map((asked) => ({ given: ["solve", ...asked.split(" "), "--json"] })),
 ];
-assert.equal(questions.length, 40);
+assert.equal(questions.length, 42);
 const EXPECTED = `
 import json, os, sys, tempfile
 from click.testing import CliRunner
