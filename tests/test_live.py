@@ -525,7 +525,13 @@ def test_settings_are_kept_on_other_tabs() -> None:
     tied, plain, bf16 = {"tied": "true"}, {"tied": "false"}, {"recipe": "bf16"}
     first, second = visited(
         "llama-3-8b",
-        [("params", "", tied), ("train-memory", "", {}), ("kv-cache", "", {}), ("params", "", {}), ("params", "", plain)],
+        [
+            ("params", "", tied),
+            ("train-memory", "", {}),
+            ("kv-cache", "", {}),
+            ("params", "", {}),
+            ("params", "", plain),
+        ],
         [("train-memory", "", bf16), ("params", "", {}), ("flops", "", {}), ("train-memory", "", {})],
     )
     # 8,030,261,248 parameters (the checkpoint of Llama 3 8B), of which the head has VE = 128,256 * 4,096

@@ -11,7 +11,7 @@ _PATTERN = re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
 _TEMPLATE = re.compile(r"[`}](?:[^`\\$]|\\.|\$(?!\{))*(?:`|\$\{)", re.DOTALL)  # up to its end or its next expression
 _OTHER = re.compile(" +|.", re.DOTALL)
 _BEFORE_PATTERNS = "(,=:[!&|?{};\n"  # a slash after one of these signs starts a pattern and does not divide
-_SIGNS = ",;:{}()[]=?&|<>*+-!\"`"  # no blank is needed next to them
+_SIGNS = ',;:{}()[]=?&|<>*+-!"`'  # no blank is needed next to them
 
 
 @cache
@@ -60,7 +60,9 @@ def _tokens(script: str) -> Iterator[str]:
             if inside:
                 open_braces[-1] += (sign == "{") - (sign == "}")
         if found is None:
-            raise ValueError(f"the script has an incomplete string, template or pattern at {script[place : place + 40]}")
+            raise ValueError(
+                f"the script has an incomplete string, template or pattern at {script[place : place + 40]}"
+            )
         token = found.group()
         yield " " if token.strip(" ") == "" else token
         last = token.strip(" ")[-1:] or last
