@@ -42,7 +42,7 @@ const curves = (() => {
     }
     for (const each of found) each.name = each.names.length > 1 ? `${each.names.join(" and ")}, each` : each.names[0];
     if (others.length && adds) found.push({ name: `${others.length} others`, values: points.map((point) => others.map((name) => of(point, name)).reduce(exact.plus)) });
-    return [...(found.length > 1 ? found : []), { name: "Total", total: true, values: points.map(({ total }) => total) }];
+    return [...(names.length > 1 ? found : []), { name: "Total", total: true, values: points.map(({ total }) => total) }];
   }
 
   function drawn(points, lines, { x, log, meaning, unit, said, width }) {

@@ -74,7 +74,7 @@
     const given = el("div", { class: "follows" });
     const formula = el("div", { class: "formula", role: "group", "aria-label": "Formula", tabindex: "0" });
     const conditions = el("ul", { class: "conditions" });
-    const node = el("section", { class: "panel", "aria-label": `${legend}${model.title}` }, head, controls, sizes, given, el("div", { class: "answer" }, formula), el("details", {}, el("summary", {}, "Conditions"), conditions));
+    const node = el("section", { class: "panel", "aria-label": `${legend}${model.title}` }, head, controls, sizes, given, form.refused ? "" : el("div", { class: "answer" }, formula), el("details", {}, el("summary", {}, "Conditions"), conditions));
     if (!form.refused) {
       const lines = [form.factored === undefined ? null : form.factored, form.written];
       const trees = JSON.stringify(sheet.trees[lines[0]]) === JSON.stringify(sheet.trees[lines[1]]) ? [lines[1]] : lines;
@@ -275,6 +275,7 @@
     const all = state.sides.map((side) => exact.compute(sheet, side));
     all.forEach((found, place) => show(place, found));
     difference(all);
+    for (const id of ["breakdown", "overview", "curves"]) document.getElementById(id).hidden = all.every(({ form }) => form.refused);
     chart(all);
     steps(all[0]);
     plot(all);
@@ -313,7 +314,7 @@
     const held = [...new Set(state.sides.flatMap((side) => modelOf(side).held))];
     const note = document.getElementById("held");
     note.hidden = !held.length;
-    note.textContent = held.length ? `This tab has no switch for ${held.join(", ")}. To change ${held.length > 1 ? "them" : "it"}, generate the page again with --option.` : "";
+    note.textContent = `Fixed on this tab: ${held.join(", ")}. To change ${held.length > 1 ? "them" : "it"}, generate the page again with --option.`;
     document.getElementById("compare").textContent = state.sides.length > 1 ? "Show only one" : "Compare two";
     refresh(quietly);
     if (focus) document.getElementById(focus)?.focus();

@@ -574,7 +574,8 @@ def test_largest_size_that_fits_a_memory() -> None:
         "(1.00 GB, 953.67 MiB); C = 1,908 needs 1,000,341,504 bytes (1.00 GB, 954.00 MiB).",
         "C = 2,048 needs 3,221,225,472 bytes (3.22 GB, 3.00 GiB), which fits in 3,221,225,472 bytes "
         "(3.22 GB, 3.00 GiB); C = 2,049 needs 3,222,798,336 bytes (3.22 GB, 3.00 GiB).",
-        "Nothing fits: B = 1 needs 4,718,592 bytes (4.72 MB, 4.50 MiB), more than 524,287 bytes (524.29 kB, 512.00 KiB).",
+        "Nothing fits: B = 1 needs 4,718,592 bytes (4.72 MB, 4.50 MiB), more than 524,287 bytes "
+        "(524.29 kB, 512.00 KiB).",
         *[
             f"There is no largest {size}, because the formula does not grow with it, or only some values are allowed."
             for size in "GS"  # G divides A; the cache has C tokens, not S
@@ -747,7 +748,7 @@ def test_hostile_names_are_only_data(odd: str) -> None:
 def test_only_switches_with_an_effect_are_shown() -> None:
     case = variants("llama")
     assert {switch.name for switch in case.switches} >= {"recipe", "optimizer"}
-    assert [switch.name for switch in case.switches][0] == "tied", "before the conventions"
+    assert case.switches[0].name == "tied", "before the conventions"
     assert {"implementation=eager", "recompute=none", "head=lm"} <= set(case.held), "what there is no room for is named"
     assert len(case.places()) <= FORMS
     assert "activation" not in {switch.name for switch in variants("gpt2").changing}, "no function stores anything"
