@@ -196,13 +196,13 @@ const exact = (() => {
     const model = sheet.models[side.model], preset = foreign(sheet, side);
     if (preset) return { refused: `the formula of this tab does not apply to ${preset.name}; choose a preset of this tab, or generate a page of ${preset.name} with --live` };
     const lost = model.switches.find((each) => each.option && !each.values.includes(side.options[each.name]));
-    if (lost) return none(lost.name, side, `choose ${lost.values.join(" or ")}`);
+    if (lost) return none(lost.name, side, `choose ${lost.values.join(" or ")}`, true);
     const value = ({ name, option }) => (option ? side.options : side.at)[name];
     const place = model.switches.reduce((sum, each) => sum * each.values.length + each.values.indexOf(value(each)), 0);
     const kept = Object.entries(model.carried).find(([name, [own, affects]]) => affects[place] === "1" && side.options[name] !== own);
-    return kept ? none(kept[0], side, `set ${kept[0]}=${kept[1][0]} on another tab`) : model.forms[model.settings[place]];
+    return kept ? none(kept[0], side, `set ${kept[0]}=${kept[1][0]} on another tab`, kept[1][2]) : model.forms[model.settings[place]];
   }
-  const none = (name, { options }, what) => ({ refused: `this tab has no formula for ${name}=${options[name]}; ${what}, or generate a page with --option ${name}=${options[name]}` });
+  const none = (name, { options }, what, settable) => ({ refused: `this tab has no formula for ${name}=${options[name]}; ${what}${settable ? `, or generate a page with --option ${name}=${options[name]}` : ""}` });
 
   // Return the presets of a side's model, the chosen one first: those of this tab, or those of all tabs.
   function presets(sheet, side, tabs = [sheet]) {

@@ -215,7 +215,7 @@ class Sheet:
             "forms": [json.loads(form) for form in forms],
             "held": variants.held,
             "carried": {
-                each.name: [each.value, "".join(str(int(one)) for one in each.affects)]
+                each.name: [each.value, "".join(str(int(one)) for one in each.affects), each.settable]
                 for each in variants.carried
                 if any(each.affects)
             },
@@ -230,7 +230,7 @@ def _row_names(formula: Formula, rows: Sequence[Row]) -> list[str]:
 
     >>> import symformer as sf
     >>> cache = sf.architecture("gpt2").formula("kv-cache")
-    >>> _row_names(cache, cache.rows)
+    >>> _row_names(cache, [row for row in cache.rows if row.each != 0])
     ['h.*.attn (keys)', 'h.*.attn (values)']
     """
     stored: dict[str, set[str]] = {}

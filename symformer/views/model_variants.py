@@ -57,6 +57,7 @@ class CarriedOption(Immutable):
     name: str
     value: str
     affects: tuple[bool, ...]  # for each setting of the switches
+    settable: bool  # whether --option sets it, and not a convention of the quantity with the same name
 
 
 @dataclass(frozen=True)
@@ -178,9 +179,9 @@ class Variants:
 
     def _carried(self, option: Toggle) -> CarriedOption:
         """Return an option without a switch here, and for each setting of the switches whether it matters there."""
-        own = _value(self.model, option.name)
+        own, settable = _value(self.model, option.name), option.name not in find_quantity(self.quantity).choices
         if option.name in {each.name for each in self.changing}:
-            return CarriedOption(option.name, own, (True,) * len(self.places()))
+            return CarriedOption(option.name, own, (True,) * len(self.places()), settable)
         component = self.model.component
         others = [
             replace(self.model, component=replace(component, **component.options_from({option.name: value})))
@@ -188,7 +189,7 @@ class Variants:
             if value != own
         ]
         affects = (any(not self._same(at, other) for other in others) for at in self.places())
-        return CarriedOption(option.name, own, tuple(affects))
+        return CarriedOption(option.name, own, tuple(affects), settable)
 
     def _same(self, at: At, other: Model) -> bool:
         """Return True if this model and another one have the same formula, or none for the same reason."""
