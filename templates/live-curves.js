@@ -26,16 +26,23 @@ const curves = (() => {
   }
 
   // Return the curves: the largest items at the current value, the sum of the others, and the total.
-  function series(points, adds) {
+  // Curves with equal values are one curve.
+  function series(points, adds, named) {
     const now = points.find((each) => each.now) ?? points.at(-1);
     const size = (value) => (value ? near(value) : 0);
     const names = [...new Set(now.items.map(([name]) => name))];
     const of = (point, name) => point.items.filter(([each]) => each === name).map(([, value]) => value ?? [0n, 1n]).reduce(exact.plus, [0n, 1n]);
     const ranked = [...names].sort((a, b) => size(of(now, b)) - size(of(now, a)));
     const kept = names.length > MOST_CURVES ? ranked.slice(0, MOST_CURVES - 1) : names, others = names.filter((name) => !kept.includes(name));
-    const found = kept.map((name) => ({ name: name || "the whole", values: points.map((point) => of(point, name)) }));
+    const found = [];
+    for (const name of kept) {
+      const values = points.map((point) => of(point, name)), same = found.find((each) => String(each.values) === String(values));
+      if (same) same.names.push(named(name));
+      else found.push({ names: [named(name)], values });
+    }
+    for (const each of found) each.name = each.names.length > 1 ? `${each.names.join(" and ")}, each` : each.names[0];
     if (others.length && adds) found.push({ name: `${others.length} others`, values: points.map((point) => others.map((name) => of(point, name)).reduce(exact.plus)) });
-    return [...(found.length > 1 ? found : []), { name: "Total", total: true, values: points.map(({ total }) => total) }];
+    return [...(names.length > 1 ? found : []), { name: "Total", total: true, values: points.map(({ total }) => total) }];
   }
 
   function drawn(points, lines, { x, log, meaning, unit, said, width }) {
@@ -72,16 +79,16 @@ const curves = (() => {
   }
 
   // Show the curves of a side against the size `x`.
-  function show(sheet, side, { by, x, log, model }) {
+  function show(sheet, side, { by, named, x, log, model }) {
     const plot = document.getElementById("plot"), table = document.getElementById("points");
-    const form = exact.form(sheet.models[side.model], side.at);
+    const form = exact.form(sheet, side);
     const points = x && !form.refused ? exact.curve(sheet, side, by, x, POINTS) : [];
     table.parentNode.hidden = points.length < 2;
     if (points.length < 2) {
       plot.replaceChildren(el("p", { class: "why" }, "There are no curves, because the formula has no value at these sizes or does not depend on this one."));
       return;
     }
-    const lines = series(points, !("over" in form)), now = points.findIndex((each) => each.now), meaning = sheet.sizes[x].meaning;
+    const lines = series(points, !("over" in form), named), now = points.findIndex((each) => each.now), meaning = sheet.sizes[x].meaning;
     const ends = `from ${exact.group(points[0].n)} to ${exact.group(points.at(-1).n)}`;
     const total = now < 0 ? "" : ` At ${x} = ${exact.group(points[now].n)}, the total is ${exact.spelt(points[now].total)} ${sheet.unit}.`;
     const said = `${sheet.title} of ${model} against ${x}, ${meaning}, ${ends}.${total} The table below has the numbers.`;

@@ -27,15 +27,19 @@ const exact = (() => {
       for (const model of models) {
         model.presets = pairs(told.lists[model.presets]).map(([preset, at]) => {
           const [name, sizes, ...values] = told.presets[preset];
-          return { name, at: told.lists[at], numbers: Object.fromEntries(told.lists[sizes].map((size, place) => [size, values[place]])) };
+          return { name, options: told.lists[at], numbers: Object.fromEntries(told.lists[sizes].map((size, place) => [size, values[place]])) };
         });
-        for (const each of model.forms) for (const [name, place] of Object.entries(each)) if (LISTS.includes(name)) each[name] = told.lists[place];
+        model.forms = model.forms.map((each) => (each.refused ? each : formed(each, told.lists)));
       }
     }
     return told.tabs ? tab(whole, 0) : whole;
   }
   const pairs = (list) => list.flatMap((each, place) => (place % 2 ? [] : [[each, list[place + 1]]]));
-  const LISTS = ["asks", "needs", "given", "conditions", "rows", "parts", "purposes", "links"];
+  const LISTS = ["asks", "needs", "given", "conditions", "rows", "parts", "purposes"], LINKS = ["parts", "purposes", "terms"];
+  function formed([factored, written, ...others], lists) {
+    const named = (names, from) => Object.fromEntries(names.map((name, place) => [name, lists[others[from + place]]]));
+    return { factored, written, ...named(LISTS, 0), links: named(LINKS, LISTS.length), ...others[LISTS.length + LINKS.length] };
+  }
   // Return the sheet of one quantity.
   const tab = (sheet, place) => ({ ...sheet, ...sheet.tabs[place], tab: place });
 
@@ -186,32 +190,61 @@ const exact = (() => {
     return scaled(1000n, named(/^(FLOPs|MACs)$/.test(unit) ? unit : "", "kMGTPEZY"));
   }
 
-  // Return the form of a model at a setting of its switches; the last switch varies fastest.
-  function form(model, at) {
-    const place = model.switches.reduce((sum, each) => sum * each.values.length + each.values.indexOf(at[each.name]), 0);
-    return model.forms[model.settings[place]];
+  // Return the form of a side: the formula of its model at its settings, in which the last switch varies fastest.
+  // It is refused if the page has no formula for the preset or for an option that was set on another tab.
+  function form(sheet, side) {
+    const model = sheet.models[side.model], preset = foreign(sheet, side);
+    if (preset) return { refused: `the formula of this tab does not apply to ${preset.name}; choose a preset of this tab, or generate a page of ${preset.name} with --live` };
+    const lost = model.switches.find((each) => each.option && !each.values.includes(side.options[each.name]));
+    if (lost) return none(lost.name, side, `choose ${lost.values.join(" or ")}`, true);
+    const value = ({ name, option }) => (option ? side.options : side.at)[name];
+    const place = model.switches.reduce((sum, each) => sum * each.values.length + each.values.indexOf(value(each)), 0);
+    const kept = Object.entries(model.carried).find(([name, [own, affects]]) => affects[place] === "1" && side.options[name] !== own);
+    return kept ? none(kept[0], side, `set ${kept[0]}=${kept[1][0]} on another tab`, kept[1][2]) : model.forms[model.settings[place]];
+  }
+  const none = (name, { options }, what, settable) => ({ refused: `this tab has no formula for ${name}=${options[name]}; ${what}${settable ? `, or generate a page with --option ${name}=${options[name]}` : ""}` });
+
+  // Return the presets of a side's model, the chosen one first: those of this tab, or those of all tabs.
+  function presets(sheet, side, tabs = [sheet]) {
+    const all = new Map(tabs.flatMap((each) => each.models[side.model].presets).map((each) => [each.name, each]));
+    return [...all.values()].sort((a, b) => (b.name === side.preset) - (a.name === side.preset));
+  }
+  // Return the chosen preset if only other tabs have it and its sizes are unchanged: the formulas of this tab are those of
+  // another model.
+  function foreign(sheet, side) {
+    const { presets: own, start } = sheet.models[side.model], named = ({ name }) => name === side.preset;
+    if (own.some(named) || named(start)) return null;
+    return presets(sheet, side, sheet.tabs).find((each) => named(each) && hasSizes(each, sheet, side)) ?? null;
+  }
+  const hasOptions = (preset, side) => Object.entries(preset.options).every(([name, value]) => side.options[name] === value);
+  // Return whether a side has the sizes of a preset; `given` are the numbers of the fields of this tab.
+  function hasSizes(preset, sheet, side, given = new Map()) {
+    const number = (name) => given.get(name) ?? read(side.typed.get(name) ?? "", BigInt(sheet.most)).number;
+    return Object.entries(preset.numbers).every(([name, n]) => `${number(name)}` === `${n}`);
   }
 
   // Evaluate one side; `wrong` lists the invalid inputs as [size, message].
   function compute(sheet, side) {
-    const found = form(sheet.models[side.model], side.at), { given, wrong } = entries(found, sheet, side.typed);
+    const found = form(sheet, side), { given, wrong } = entries(found, sheet, side.typed);
     const answered = answer(found, sheet, given);
     return { form: found, given, wrong, ...answered, number: wrong.length ? undefined : answered.number };
   }
 
-  // Return the initial state of a side: the switches and sizes of the model, as text.
+  // Return the initial state of a side: the conventions of this tab and, for all tabs, the options and the sizes as text.
   function begin(sheet, which) {
-    const { at, numbers, name } = sheet.models[which].start;
-    return { model: which, preset: name, at: { ...at }, typed: new Map(Object.entries(numbers).map(([size, n]) => [size, group(BigInt(n))])) };
+    const { at, options, numbers, name } = sheet.models[which].start;
+    return { model: which, preset: name, at: { ...at }, options: { ...options }, kept: {}, typed: new Map(Object.entries(numbers).map(([size, n]) => [size, group(BigInt(n))])) };
   }
 
-  // Return the state of another tab: the same models and sizes, and the switches that it shares with this one.
+  // Return the state of another tab: the same models, options and sizes, the conventions that it shares with this one,
+  // and otherwise those that it had before.
   function turned(sheet, state, place) {
     const other = tab(sheet, place);
     const sides = state.sides.map((side) => {
-      const start = begin(other, side.model), { switches } = other.models[side.model];
-      const at = Object.fromEntries(switches.map(({ name, values }) => [name, values.includes(side.at[name]) ? side.at[name] : start.at[name]]));
-      return { ...side, at, typed: new Map([...start.typed, ...side.typed]) };
+      const start = begin(other, side.model), own = { ...start.at, ...side.kept[other.quantity] };
+      const shared = other.models[side.model].switches.filter(({ name, values, option }) => !option && values.includes(side.at[name]));
+      const at = { ...own, ...Object.fromEntries(shared.map(({ name }) => [name, side.at[name]])) };
+      return { ...side, at, kept: { ...side.kept, [sheet.quantity]: side.at }, typed: new Map([...start.typed, ...side.typed]) };
     });
     return { sheet: other, state: { ...state, sides } };
   }
@@ -223,8 +256,14 @@ const exact = (() => {
       const before = number ? "2-" : "";
       const model = sheet.models[side.model];
       found.push([`${before}model`, model.name]);
-      for (const { name } of model.switches) found.push([`${before}o-${name}`, side.at[name]]);
-      for (const name of form(model, side.at).asks ?? []) {
+      for (const { name, option } of model.switches) found.push([`${before}o-${name}`, (option ? side.options : side.at)[name]]);
+      const { options, numbers } = model.start, asks = form(sheet, side).asks ?? [];
+      const here = (name) => model.switches.some((each) => each.option && each.name === name);
+      for (const [name, value] of Object.entries(side.options)) if (!here(name) && value !== options[name]) found.push([`${before}m-${name}`, value]);
+      if (foreign(sheet, side)) found.push([`${before}preset`, side.preset]);
+      const changed = (name) => side.typed.has(name) && String(read(side.typed.get(name), BigInt(sheet.most)).number ?? side.typed.get(name)) !== String(numbers[name] ?? "");
+      const others = Object.keys(sheet.sizes).filter((name) => !asks.includes(name) && changed(name));
+      for (const name of [...asks, ...others]) {
         const text = side.typed.get(name) ?? "", { number: n } = read(text, BigInt(sheet.most)), { tree } = entry.parse(text);
         const arithmetic = Array.isArray(tree) || (tree && entry.sizes(tree).length);
         found.push([`${before}s-${name}`, arithmetic ? text.replace(/\s/g, "") : n === null ? "" : `${n}`]);
@@ -273,8 +312,11 @@ const exact = (() => {
       const side = state.sides[number], model = sheet.models[which];
       for (const [key, told] of own) {
         const turned = key.startsWith("o-") && model.switches.find((each) => each.name === key.slice(2));
+        const elsewhere = key.startsWith("m-") && sheet.tabs.flatMap((each) => each.models[which].switches).find((each) => each.option && each.name === key.slice(2) && each.values.includes(told));
         if (key === "model" || (key === "q" && !number)) continue;
-        if (turned && turned.values.includes(told)) side.at[turned.name] = told;
+        if (turned && turned.values.includes(told)) (turned.option ? side.options : side.at)[turned.name] = told;
+        else if (elsewhere) side.options[elsewhere.name] = told;
+        else if (key === "preset" && presets(sheet, side, sheet.tabs).some(({ name }) => name === told)) side.preset = told;
         else if (key.startsWith("s-") && Object.hasOwn(sheet.sizes, key.slice(2))) {
           const { fault, text } = restored(told, sheet);
           if (fault) said.push(`the URL contains ${short(key.slice(2))}: ${fault}`);
@@ -318,18 +360,19 @@ const exact = (() => {
       return there.number ?? null;
     };
     if (!growing(form, sheet).includes(size)) return `There is no largest ${size}, because the formula does not grow with it, or only some values are allowed.`;
-    const told = (k) => `${size} = ${group(k * unit)} needs ${group(bytes(k)[0])} bytes`;
+    const amount = (n) => { const short = prefixed([n, 1n], "bytes"); return `${group(n)} bytes${short && ` (${short})`}`; };
+    const told = (k) => `${size} = ${group(k * unit)} needs ${amount(bytes(k)[0])}`;
     const known = [...found.wrong.map(([name]) => name), ...(found.missing ?? [])].filter((name) => name !== size);
     if (form.refused || known.length) return "There is no answer, because the formula has no value at these sizes.";
     const fit = (k) => { const n = bytes(k); return n !== null && !less([room, 1n], n); };
     if (bytes(1n) === null) return `There is no answer, because the formula has no value at ${size} = ${group(unit)} with these sizes.`;
-    if (!fit(1n)) return `Nothing fits: ${told(1n)}, more than ${group(room)}.`;
+    if (!fit(1n)) return `Nothing fits: ${told(1n)}, more than ${amount(room)}.`;
     let low = 1n, high = 2n;
     while (high * unit <= most && fit(high)) [low, high] = [high, high * 2n];
     while (high - low > 1n) { const middle = (low + high) / 2n; if (fit(middle)) low = middle; else high = middle; }
     const over = high * unit <= most ? bytes(high) : null;
     const beyond = high * unit > most ? "larger values are out of range" : `${size} = ${group(high * unit)} violates a condition on the sizes`;
-    return `${told(low)}, which fits ${group(room)}; ${over ? told(high) : beyond}.`;
+    return `${told(low)}, which fits in ${amount(room)}; ${over ? told(high) : beyond}.`;
   }
   // Return the sizes with which the number of a form grows, and whose conditions hold up to a largest value.
   function growing(form, sheet) {
@@ -386,5 +429,5 @@ const exact = (() => {
     return found.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   }
 
-  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, tab, turned, form, compute, begin, write, restore, ladder, shares, curve, growing, fitting };
+  return { open, value, at, answer, broken, read, over, plus, times, minus, less, group, decimal, spelt, percent, rounded, prefixed, tab, turned, form, presets, foreign, hasOptions, hasSizes, compute, begin, write, restore, ladder, shares, curve, growing, fitting };
 })();

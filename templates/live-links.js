@@ -46,7 +46,7 @@ const links = (() => {
   function update(sheet, { form, number, numbers }) {
     place.hidden = !svg || !sheet.figure.length || sheet.tab > 0;  // the figure is that of the first quantity
     if (place.hidden) return;
-    const own = form === exact.form(sheet.models[0], sheet.models[0].start.at);
+    const own = form === exact.form(sheet, exact.begin(sheet, 0));
     svg.classList.toggle("other", !own);
     place.lastChild.textContent = own ? "Point at a box, a row of the table or a term of the formula to see what belongs together." : "The figure shows the settings of the derivation below, which differ from the current ones, so it has no numbers.";
     const at = (tree) => { const found = own && number ? exact.at(sheet.trees[tree], numbers) : null; return Array.isArray(found) ? found : null; };

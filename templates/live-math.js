@@ -38,7 +38,7 @@ const draw = (() => {
     switch (done) {
       case "+": return of.flatMap((term, place) => signed(term, !place, numbers));
       case "-": return signed(tree, true, numbers);
-      case "*": return factors(of, numbers).flatMap((factor, place) => (place ? [sign(dotted(of, numbers) ? "\u22c5" : "\u2062"), factor] : [factor]));
+      case "*": return factors(of, numbers).flatMap((factor, place) => (place ? [sign(dotted(of, numbers) || numeral(of[place]) ? "\u22c5" : "\u2062"), factor] : [factor]));
       case "^": return [m("msup", within(of[0], 4, numbers), m("mn", of[1]))];
       case "/": return [m("mfrac", m("mrow", ...shown(of[0], numbers)), m("mrow", ...shown(of[1], numbers)))];
       case "ceil": return [sign("\u2308", "prefix"), ...shown(of[0], numbers), sign("\u2309", "postfix")];
@@ -47,6 +47,8 @@ const draw = (() => {
     const listed = of.flatMap((each, place) => [...(place ? [sign(",")] : []), ...shown(each, numbers)]);
     return [m("mi", done), sign("\u2061"), bracketed(listed)];
   }
+  // Whether a factor begins with a numeral, which could be read as the subscript of the letter before it.
+  const numeral = (tree) => (typeof tree === "string" ? /^[0-9]/.test(tree) : (tree[0] === "*" || tree[0] === "^") && numeral(tree[1]));
   const dotted = (of, numbers) => Boolean(numbers) || of.some((each) => sizes[each]?.word);
   const factors = (of, numbers) => of.map((each) => within(each, 2, numbers));
   function signed(term, first, numbers) {

@@ -12,7 +12,7 @@
   let { sheet, state, said } = exact.restore(whole, location.hash);
   let step = 0;
   const modelOf = (side) => sheet.models[side.model];
-  const formOf = (side) => exact.form(modelOf(side), side.at);
+  const formOf = (side) => exact.form(sheet, side);
 
   // Each field is created once per form and reused, so that typing and dragging are never interrupted.
   const panels = [];
@@ -33,17 +33,18 @@
       const preset = model.presets.find((each) => each.name === choice.value);
       if (!preset) return;
       side.preset = preset.name;
-      Object.assign(side.at, preset.at);
+      Object.assign(side.options, preset.options);
       for (const [name, n] of Object.entries(preset.numbers)) side.typed.set(name, exact.group(BigInt(n)));
       rebuild(id("preset"));
     });
     if (model.presets.length) controls.append(el("p", {}, el("label", { for: id("preset") }, "Preset"), " ", choice));
     for (const turned of model.switches) {
+      const values = turned.option ? side.options : side.at;
       const set = el("fieldset", {}, el("legend", {}, turned.name));
       turned.values.forEach((value, place) => {
         const own = id(`${turned.name}-${place}`);
-        const input = el("input", { type: "radio", name: id(turned.name), id: own, checked: side.at[turned.name] === value });
-        input.addEventListener("change", () => { side.at[turned.name] = value; rebuild(own); });
+        const input = el("input", { type: "radio", name: id(turned.name), id: own, checked: values[turned.name] === value });
+        input.addEventListener("change", () => { values[turned.name] = value; rebuild(own); });
         set.append(el("label", { for: own, ...(turned.says[place] ? { title: turned.says[place] } : {}) }, input, ` ${value}`));
       });
       controls.append(set);
@@ -73,7 +74,7 @@
     const given = el("div", { class: "follows" });
     const formula = el("div", { class: "formula", role: "group", "aria-label": "Formula", tabindex: "0" });
     const conditions = el("ul", { class: "conditions" });
-    const node = el("section", { class: "panel", "aria-label": `${legend}${model.title}` }, head, controls, sizes, given, el("div", { class: "answer" }, formula), el("details", {}, el("summary", {}, "Conditions"), conditions));
+    const node = el("section", { class: "panel", "aria-label": `${legend}${model.title}` }, head, controls, sizes, given, form.refused ? "" : el("div", { class: "answer" }, formula), el("details", {}, el("summary", {}, "Conditions"), conditions));
     if (!form.refused) {
       const lines = [form.factored === undefined ? null : form.factored, form.written];
       const trees = JSON.stringify(sheet.trees[lines[0]]) === JSON.stringify(sheet.trees[lines[1]]) ? [lines[1]] : lines;
@@ -102,9 +103,10 @@
   function show(place, found) {
     const side = state.sides[place], { choice, fields, given, conditions, model, total: { node, value, near, faults } } = panels[place];
     const { form } = found;
-    const fits = (each) => Object.entries(each.at).every(([name, value]) => side.at[name] === value) && (form.asks ?? []).every((name) => !(name in each.numbers) || String(found.given.get(name)) === String(each.numbers[name]));
-    const preset = [...model.presets.filter((each) => each.name === side.preset), ...model.presets].find(fits);
+    const away = exact.foreign(sheet, side), own = exact.presets(sheet, side).filter((each) => exact.hasSizes(each, sheet, side, found.given));
+    const preset = away ? null : own.find((each) => exact.hasOptions(each, side));
     choice.value = preset ? preset.name : "";
+    choice.options[0].textContent = away ? `${away.name}, not on this tab` : own.length ? `${own[0].name}, changed options` : "custom sizes";
     for (const [name, each] of fields) {
       const fault = found.wrong.find(([size]) => size === name);
       each.wrong.hidden = !fault;
@@ -145,6 +147,13 @@
   // The chart: one row per part, with the numbers and one bar per side.
   const VIEWS = { parts: "by part", purposes: "by purpose", rows: "row by row" };
   const itemsOf = (form, by) => (form[by] ?? []).map((row) => sheet.rows[row]).map(([name, ...trees]) => [name, trees.map((tree) => sheet.trees[tree])]);
+  // The name of an item; the part that has no name of its own lists the rows that it consists of.
+  function label(form, by, name) {
+    const place = itemsOf(form, by).findIndex(([each]) => each === name), rows = itemsOf(form, "rows");
+    if (by !== "parts" || name !== "other" || place < 0) return name || "the whole";
+    const all = form.links.parts[place].map((row) => rows[row][0]), more = all.length - 4;
+    return `other: ${more > 1 ? `${all.slice(0, 4).join(", ")} and ${more} more` : all.join(", ")}`;
+  }
   function bar(share, second) {
     const wide = exact.decimal(share === null || exact.less(share, [0n, 1n]) ? [0n, 1n] : [share[0] * 100n, share[1]], 2);
     const drawn = made(DRAWING, "rect", { width: `${wide}%`, height: "100%", class: second ? "second" : "first" }, []);
@@ -180,7 +189,8 @@
     // The number of a cell with its share: in a column of its own, or below the number where two models stand side by side.
     const cells = (number, share) => (adds && !two ? [el("td", { class: "right" }, number), el("td", { class: "right" }, share)] : [el("td", { class: "right" }, number, adds && share ? el("span", { class: "share" }, share) : "")]);
     const linked = new Map(by === "rows" ? rowPlaces(all[0].form) : [...told[0].keys()].map((name, row) => [name, all[0].form.links?.[by]?.[row] ?? []]));
-    const named = (name) => (linked.get(name)?.length ? el("button", { type: "button", class: "plain", "aria-pressed": "false" }, name || "the whole") : name || "the whole");
+    const said = (name) => label((all.find(({ form }) => itemsOf(form, by).some(([each]) => each === name)) ?? all[0]).form, by, name);
+    const named = (name) => (linked.get(name)?.length ? el("button", { type: "button", class: "plain", "aria-pressed": "false" }, said(name)) : said(name));
     const rows = names.map((name) => el("tr", linked.get(name)?.length ? { "data-rows": linked.get(name).join(" ") } : {}, el("th", { scope: "row" }, named(name)), ...told.flatMap((each, number) => {
       const value = each.get(name) ?? null, whole = all[number].number;
       return cells(value ? exact.spelt(value) : each.has(name) ? "…" : "none", value && whole ? exact.percent(value, whole) : "");
@@ -234,7 +244,7 @@
     against.value = x ?? "";
     for (const each of document.querySelectorAll("[name=axes]")) each.checked = each.value === (state.axes || "linear");
     cancelAnimationFrame(drawing);
-    drawing = requestAnimationFrame(() => curves.show(sheet, state.sides[0], { by: viewOf(all), x, log: state.axes === "log", model: modelOf(state.sides[0]).title }));
+    drawing = requestAnimationFrame(() => curves.show(sheet, state.sides[0], { by: viewOf(all), named: (name) => label(all[0].form, viewOf(all), name), x, log: state.axes === "log", model: modelOf(state.sides[0]).title }));
   }
 
   // What fits a memory: the largest value of one size, for a number of bytes.
@@ -265,6 +275,7 @@
     const all = state.sides.map((side) => exact.compute(sheet, side));
     all.forEach((found, place) => show(place, found));
     difference(all);
+    for (const id of ["breakdown", "overview", "curves"]) document.getElementById(id).hidden = all.every(({ form }) => form.refused);
     chart(all);
     steps(all[0]);
     plot(all);
@@ -303,7 +314,7 @@
     const held = [...new Set(state.sides.flatMap((side) => modelOf(side).held))];
     const note = document.getElementById("held");
     note.hidden = !held.length;
-    note.textContent = held.length ? `This page cannot switch every convention. Fixed: ${held.join(", ")}. To change these, generate the page again with --option.` : "";
+    note.textContent = `Fixed on this tab: ${held.join(", ")}. To change ${held.length > 1 ? "them" : "it"}, generate the page again with --option.`;
     document.getElementById("compare").textContent = state.sides.length > 1 ? "Show only one" : "Compare two";
     refresh(quietly);
     if (focus) document.getElementById(focus)?.focus();
@@ -315,7 +326,7 @@
   document.getElementById("compare").addEventListener("click", () => {
     if (state.sides.length > 1) state.sides.length = 1;
     else if (sheet.models.length > 1) state.sides.push(exact.begin(sheet, state.sides[0].model ? 0 : 1));
-    else state.sides.push({ ...state.sides[0], at: { ...state.sides[0].at }, typed: new Map(state.sides[0].typed) });
+    else state.sides.push({ ...state.sides[0], at: { ...state.sides[0].at }, options: { ...state.sides[0].options }, typed: new Map(state.sides[0].typed) });
     rebuild("compare");
   });
   document.getElementById("back").addEventListener("click", () => { step--; refresh(true); });

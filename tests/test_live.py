@@ -119,7 +119,7 @@ def expected(formula: Formula, sizes: Mapping[str, int]) -> str:
 ANSWERS = """
 const plain = ([a, b]) => b === 1n ? `${a}` : `${a}/${b}`;
 const result = told.map(([at, sizes]) => {
-  const side = { model: 0, at, typed: new Map(Object.entries(sizes)) };
+  const side = { model: 0, at, options: at, typed: new Map(Object.entries(sizes)) };
   const { form, number, numbers, said, missing, wrong } = exact.compute(sheet, side);
   if (!number) return ["!" + (wrong.length ? wrong[0][1] : said[0] ?? ""), missing ?? [], []];
   const value = (tree) => exact.at(sheet.trees[tree], numbers);
@@ -236,7 +236,7 @@ def test_numbers_are_printed_with_prefixes() -> None:
         ("291648307200", "FLOPs"): "291.65 GFLOPs",
         ("3140" + "0" * 20, "FLOPs"): "314.00 ZFLOPs",  # Brown et al. 2020, table D.1: 3.14e23 for GPT-3
         ("12_345_000".replace("_", ""), "MACs"): "12.34 MMACs",  # half to even
-        ("124439808", "elements"): "124.44 M",
+        ("124439808", "parameters"): "124.44 M",
     }
     program = "const result = told.map(([n, unit]) => exact.prefixed([BigInt(n), 1n], unit));"
     assert run(written("gpt2"), program, [*pairs]) == [*pairs.values()]
@@ -294,7 +294,7 @@ FAULTS = {
 }
 FIELDS = """
 const result = told.map((typed) => {
-  const side = { model: 0, at: sheet.models[0].start.at, typed: new Map(Object.entries(typed)) };
+  const side = { ...exact.begin(sheet, 0), typed: new Map(Object.entries(typed)) };
   const { given, wrong } = exact.compute(sheet, side);
   return [Object.fromEntries(given), Object.fromEntries(wrong)];
 });
@@ -329,8 +329,8 @@ def test_fields_follow_each_other_or_state_a_cycle() -> None:
 RESTORED = """
 const result = told.map((address) => {
   const { state, said } = exact.restore(sheet, address);
-  const [{ at, typed }] = state.sides, written = exact.write(sheet, state);
-  return { written, said, sides: state.sides.length, tied: at.tied, typed: Object.fromEntries(typed) };
+  const [{ options, typed }] = state.sides, written = exact.write(sheet, state);
+  return { written, said, sides: state.sides.length, tied: options.tied, typed: Object.fromEntries(typed) };
 });
 """
 
@@ -379,7 +379,7 @@ def test_hostile_address_changes_nothing(odd: str) -> None:
 @needs_node
 def test_slider_values_satisfy_every_condition() -> None:
     program = """
-    const form = exact.form(sheet.models[0], told.at);
+    const form = exact.form(sheet, { model: 0, at: told.at, options: told.at });
     const given = new Map(Object.entries(told.sizes).map(([k, v]) => [k, BigInt(v)]));
     const result = Object.fromEntries(form.asks.map((name) => [name, exact.ladder(form, sheet, given, name)]));
     """
@@ -403,7 +403,7 @@ def test_slider_values_satisfy_every_condition() -> None:
 def test_curve_points_are_values_of_the_formula(target: str, size: str) -> None:
     program = """
     const plain = ([a, b]) => b === 1n ? `${a}` : `${a}/${b}`;
-    const side = { model: 0, at: told.at, typed: new Map(Object.entries(told.sizes)) };
+    const side = { model: 0, at: told.at, options: told.at, typed: new Map(Object.entries(told.sizes)) };
     const result = exact.curve(sheet, side, "parts", told.size, 20).map(({ n, now, total, items }) =>
       [n, now, plain(total), plain(items.map(([, value]) => value).reduce(exact.plus))]);
     """
@@ -458,6 +458,110 @@ def test_tabs_share_sizes_and_switches() -> None:
     assert "s-S=7&" in back[1]
 
 
+@cache
+def with_every_tab(target: str) -> str:
+    model, _ = resolve(target)
+    return page([model], usual_quantities([model], {}), "1").decode()
+
+
+VISITED = """
+const result = told.map((visits) => {
+  let { sheet: here, state } = exact.restore(sheet, "");
+  return visits.map(([quantity, preset, settings]) => {
+    ({ sheet: here, state } = exact.turned(here, state, here.tabs.findIndex((each) => each.quantity === quantity)));
+    const [side] = state.sides, found = here.models[0].presets.find(({ name }) => name === preset);
+    if (found) {
+      Object.assign(side, { preset, options: { ...side.options, ...found.options } });
+      for (const [name, n] of Object.entries(found.numbers)) side.typed.set(name, `${n}`);
+    }
+    for (const { name, option, values } of here.models[0].switches)
+      if (values.includes(settings[name])) (option ? side.options : side.at)[name] = settings[name];
+    const address = exact.write(here, state), again = exact.restore(sheet, address);
+    const [there, restored] = [exact.compute(here, side), exact.compute(again.sheet, again.state.sides[0])];
+    const answer = ({ number, said }) => (number ? number.join("/") : said.join());
+    return [answer(there), answer(restored), again.said, exact.write(again.sheet, again.state) === address];
+  });
+});
+"""
+
+
+def visited(target: str, *visits: Sequence[tuple[str, str, Mapping[str, str]]]) -> list[list[str]]:
+    """Open tabs of a page one after another, choose a preset and settings on each, and return the answers.
+
+    The link of every state has the same answer.
+    """
+    found: list[list[str]] = []
+    for answers in run(with_every_tab(target), VISITED, visits):
+        for answer, linked, notes, same in answers:
+            assert (linked, notes, same) == (answer, [], True)
+        found.append([answer for answer, *_ in answers])
+    return found
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("target", "presets"),
+    [("llama-3-8b", ["llama-3.2-1b", "llama-2-7b"]), ("gpt2", ["gpt2-medium"])],  # the first is tied
+)
+def test_preset_has_its_own_numbers_on_every_tab(target: str, presets: Sequence[str]) -> None:
+    right, trips = [], []
+    for preset in presets:
+        values = {}
+        for quantity in TABS:
+            model, _ = resolve(preset)
+            formula = model.formula(quantity)
+            sizes = {symbol(name): number for name, number in {"B": 1, "S": 512, "C": 512}.items()}
+            values[quantity] = formula.value({size: (sizes | model.known)[size] for size in formula.symbols})
+        for first in TABS:
+            trips.append([(first, preset, {}), *((quantity, "", {}) for quantity in TABS)])
+            right.append([f"{values[first]}/1", *(f"{each}/1" for each in values.values())])
+    assert visited(target, *trips) == right
+    if target == "llama-3-8b":
+        assert right[0][0] == "1235814400/1"  # as printed by transformers for Llama 3.2 1B
+
+
+@needs_node
+def test_settings_are_kept_on_other_tabs() -> None:
+    tied, plain, bf16 = {"tied": "true"}, {"tied": "false"}, {"recipe": "bf16"}
+    first, second = visited(
+        "llama-3-8b",
+        [
+            ("params", "", tied),
+            ("train-memory", "", {}),
+            ("kv-cache", "", {}),
+            ("params", "", {}),
+            ("params", "", plain),
+        ],
+        [("train-memory", "", bf16), ("params", "", {}), ("flops", "", {}), ("train-memory", "", {})],
+    )
+    # 8,030,261,248 parameters (the checkpoint of Llama 3 8B), of which the head has VE = 128,256 * 4,096
+    assert first[0] == first[3] == f"{8_030_261_248 - 128_256 * 4_096}/1"
+    assert first[4] == second[1] == "8030261248/1"
+    model, _ = resolve("llama-3-8b", {"tied": "true"})
+    assert first[1] == f"{model.formula('train-memory').value({**model.known, B: 1, S: 512})}/1"
+    assert second[0] == second[3] != first[1]
+
+
+@needs_node
+def test_tab_without_the_formula_of_a_setting_has_no_number() -> None:
+    none = {"head": "none"}
+    (lost, preset, custom) = visited(
+        "gpt2",
+        [("inference-memory", "", none), ("flops", "", {}), ("kv-cache", "", {}), ("params", "", {"tied": "false"})],
+        [("params", "cerebras-gpt-111m", {}), ("flops", "", {}), ("kv-cache", "", {}), ("flops", "gpt2-medium", {})],
+        [("params", "cerebras-gpt-111m", {}), ("params", "gpt2", {}), ("flops", "", {})],
+    )
+    without = "set head=lm on another tab, or generate a page with --option head=none"
+    assert lost[1] == lost[3] == f"this tab has no formula for head=none; {without}"
+    # the cache of 512 tokens, 2 tensors of bf16 in 12 layers of 768 features, has no head
+    assert lost[2] == f"{2 * 2 * 512 * 12 * 768}/1"
+    other = "choose a preset of this tab, or generate a page of cerebras-gpt-111m with --live"
+    assert preset[1] == f"the formula of this tab does not apply to cerebras-gpt-111m; {other}"
+    assert preset[2] == f"{2 * 2 * 512 * 10 * 768}/1"  # Dey et al. 2023, table 1: 10 layers, hidden size 768
+    assert preset[3].endswith("/1")
+    assert custom[2].endswith("/1")
+
+
 @needs_node
 def test_largest_size_that_fits_a_memory() -> None:
     source = page([resolve("llama-2-7b")[0]], ["kv-cache"], "1").decode()
@@ -465,15 +569,33 @@ def test_largest_size_that_fits_a_memory() -> None:
     told = [["", 0, ["C", 10**9]], ["#s-B=3", 0, ["C", 3 * 2048 * 524288]], ["#s-C=9", 0, ["B", 524287]]]
     told += [["", 0, ["G", 10**9]], ["", 0, ["S", 10**9]], ["#s-B=", 0, ["C", 10**9]]]
     assert [fits for *_, fits in run(source, TURNED, told)] == [
-        "C = 1,907 needs 999,817,216 bytes, which fits 1,000,000,000; C = 1,908 needs 1,000,341,504 bytes.",
-        "C = 2,048 needs 3,221,225,472 bytes, which fits 3,221,225,472; C = 2,049 needs 3,222,798,336 bytes.",
-        "Nothing fits: B = 1 needs 4,718,592 bytes, more than 524,287.",
+        # 1 GiB = 1,073,741,824 bytes: 999,817,216 bytes are 953.5 MiB, and 3,221,225,472 are exactly 3 GiB
+        "C = 1,907 needs 999,817,216 bytes (999.82 MB, 953.50 MiB), which fits in 1,000,000,000 bytes "
+        "(1.00 GB, 953.67 MiB); C = 1,908 needs 1,000,341,504 bytes (1.00 GB, 954.00 MiB).",
+        "C = 2,048 needs 3,221,225,472 bytes (3.22 GB, 3.00 GiB), which fits in 3,221,225,472 bytes "
+        "(3.22 GB, 3.00 GiB); C = 2,049 needs 3,222,798,336 bytes (3.22 GB, 3.00 GiB).",
+        "Nothing fits: B = 1 needs 4,718,592 bytes (4.72 MB, 4.50 MiB), more than 524,287 bytes "
+        "(524.29 kB, 512.00 KiB).",
         *[
             f"There is no largest {size}, because the formula does not grow with it, or only some values are allowed."
             for size in "GS"  # G divides A; the cache has C tokens, not S
         ],
         "There is no answer, because the formula has no value at these sizes.",
     ]
+
+
+def test_rows_of_a_cache_are_keys_and_values() -> None:
+    told = json.loads(scripts(with_every_tab("llama-3-8b"))["sheet"])
+    assert [tab["unit"] for tab in told["tabs"]] == ["parameters", "FLOPs", "bytes", "bytes", "bytes"]
+    names = {row[0] for row in told["rows"]}
+    assert {"layers.*.self_attn (keys)", "layers.*.self_attn (values)", "layers.*.self_attn.softmax"} <= names
+
+
+@needs_node
+def test_scripts_are_complete_without_blanks() -> None:
+    for source in (*scripts(written("gpt2")).values(),):
+        if not source.startswith("{"):
+            subprocess.run([str(NODE), "--check", "-"], input=source, text=True, check=True)
 
 
 def test_terms_parts_and_boxes_know_their_rows() -> None:
@@ -538,7 +660,7 @@ def test_tree_value_matches_its_formula() -> None:
 
 
 PRESETS = """
-const result = sheet.models[0].presets.map(({ name, at, numbers }) => [name, at, numbers]);
+const result = sheet.models[0].presets.map(({ name, options, numbers }) => [name, options, numbers]);
 """
 
 
@@ -626,7 +748,8 @@ def test_hostile_names_are_only_data(odd: str) -> None:
 def test_only_switches_with_an_effect_are_shown() -> None:
     case = variants("llama")
     assert {switch.name for switch in case.switches} >= {"recipe", "optimizer"}
-    assert {"implementation=eager", "recompute=none"} <= set(case.held), "what there is no room for is named"
+    assert case.switches[0].name == "tied", "before the conventions"
+    assert {"implementation=eager", "recompute=none", "head=lm"} <= set(case.held), "what there is no room for is named"
     assert len(case.places()) <= FORMS
     assert "activation" not in {switch.name for switch in variants("gpt2").changing}, "no function stores anything"
     at = {**case.start, "optimizer": "sgd"}
@@ -636,9 +759,9 @@ def test_only_switches_with_an_effect_are_shown() -> None:
 
 
 def test_only_presets_that_the_formula_evaluates_are_offered() -> None:
-    # the head of Llama 3.2 1B is tied (its config.json), and parameter counts have a switch for that
-    assert "llama-3.2-1b" not in variants("llama").presets()
-    assert Variants(variants("llama").model, "params", {}).presets()["llama-3.2-1b"][1]["tied"] == "true"
+    # the head of Llama 3.2 1B is tied (its config.json), and every quantity that it changes has a switch for that
+    assert variants("llama").presets()["llama-3.2-1b"][1] == {"tied": "true"}
+    assert "llama-3.2-1b" not in Variants(variants("llama").model, "train-memory", {}, most=1).presets(), "no switches"
     for name, (preset, setting) in variants("deepseek-v3").presets().items():
         formula = variants("deepseek-v3").formula({**variants("deepseek-v3").start, **setting})
         assert isinstance(formula, Formula)
@@ -646,11 +769,10 @@ def test_only_presets_that_the_formula_evaluates_are_offered() -> None:
 
 
 def test_preset_with_another_formula_is_not_offered() -> None:
-    model, _ = resolve("llama-7b", {"tied": "true"}, (), ["train-memory"])
-    told = Variants(model, "train-memory", {})
-    assert "tied" not in {switch.name for switch in told.switches}
-    assert "llama-7b" not in told.presets(), "its head is stored apart, and that of the page is tied"
-    assert "llama-3.2-1b" in told.presets()
+    model, _ = resolve("gpt2")
+    assert "cerebras-gpt-111m" in Variants(model, "params", {}).presets()
+    # its activation_function is gelu and that of GPT-2 is gelu_new, which has more operations (its FLOPs: count=all)
+    assert "cerebras-gpt-111m" not in Variants(model, "flops", {}).presets()
 
 
 def test_page_of_two_models() -> None:

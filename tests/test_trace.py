@@ -1257,7 +1257,7 @@ def test_a_cache_formula_states_its_conditions() -> None:
     ):
         with pytest.raises(sf.SymformerError, match=sentence):
             formula.value({**sizes, **changed})
-    assert found.conditions == ["G divides A", "2 divides D", "2 is at most C_win", "B and G are not all 1"]
+    assert found.conditions == ["G divides A", "2 divides D", "2 is at most C_win", "B and G are not both 1"]
 
 
 def test_a_traced_model_is_compared_as_a_whole() -> None:

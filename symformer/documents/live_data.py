@@ -32,8 +32,11 @@ from ..views.purpose_totals import purposes
 from .figures.figure import Box, Graph, Plus
 from .figures.figure_builder import FigureBuilder
 from .live_links import Links, rows_of_box, rows_of_parts, rows_of_purposes, rows_of_terms
+from .part_tables import written_unit
 
-LISTS = ("asks", "needs", "given", "conditions", "rows", "parts", "purposes", "links")  # of a form, stored once
+LISTS = ("asks", "needs", "given", "conditions", "rows", "parts", "purposes")  # of a form, each stored once
+LINKS = ("parts", "purposes", "terms")  # the lists of its links, likewise
+CACHED = ("cache", "recurrent state")  # purposes of the bytes that a layer stores between tokens
 TOKENS = 512  # new ones, and as many in the cache, with which a page begins if the model has that many positions
 
 
@@ -45,6 +48,7 @@ class Shares:
     parts: Mapping[str, Expr]
     purposes: Mapping[str, Expr]
     rows: Sequence[Row]
+    names: Sequence[str]  # of the rows
     part_rows: Links
     purpose_rows: Links
     term_rows: Sequence[Sequence[int]]
@@ -53,13 +57,15 @@ class Shares:
     def of(cls, formula: Formula) -> Shares:
         """Return the shares of a formula; a ratio has only rows."""
         rows = [row for row in formula.rows if row.each != 0]
+        names = _row_names(formula, rows)
         if not formula.additive:
-            return cls(data(tree(formula.display_expr)), {}, {}, rows, {}, {}, [])
+            return cls(data(tree(formula.display_expr)), {}, {}, rows, names, {}, {}, [])
         return cls(
             data(factored(formula.display_expr)),
             _parts(formula),
             purposes(formula),
             rows,
+            names,
             rows_of_parts(formula, rows),
             rows_of_purposes(formula, rows),
             rows_of_terms(formula, rows),
@@ -120,7 +126,7 @@ class Sheet:
                 if given[target].free_symbols <= known
             ],
             "conditions": [self.condition(each) for each in formula.constraints if each.symbols <= known],
-            "rows": [self._row(row.path, row.count, row.each) for row in shares.rows],
+            "rows": [self._row(name, row.count, row.each) for name, row in zip(shares.names, shares.rows, strict=True)],
             "parts": self._shares(shares.parts),
             "purposes": self._shares(shares.purposes),
             "links": {
@@ -163,20 +169,22 @@ class Sheet:
         walk(FigureBuilder(found).architecture().graph, ONE)
         return nodes
 
-    def _pooled(self, form: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a form with the index of each of its lists."""
-        return {name: self._listed(each) if name in LISTS else each for name, each in form.items()}
+    def _pooled(self, form: Mapping[str, Any]) -> list[Any]:
+        """Return a form as a list: its two trees, the index of each of its lists, and what only some forms have."""
+        lists = [*(form[name] for name in LISTS), *(form["links"][name] for name in LINKS)]
+        rest = {name: form[name] for name in ("ranks", "over") if name in form}
+        return [form["factored"], form["written"], *map(self._listed, lists), *([rest] if rest else [])]
 
     def _listed(self, each: object) -> int:
         return self.lists.setdefault(_json(each), len(self.lists))
 
     def _presets(self, presets: Sequence[PresetSetting]) -> int:
-        """Return the index of the list of presets: the index of each, followed by the index of its switches."""
+        """Return the index of the list of presets: the index of each, followed by the index of its options."""
         found: list[int] = []
         for preset in presets:
             sizes = self._listed([size.name for size in preset.numbers])
             spelt = _json([preset.name, sizes, *preset.numbers.values()])
-            found += [self.presets.setdefault(spelt, len(self.presets)), self._listed(preset.at)]
+            found += [self.presets.setdefault(spelt, len(self.presets)), self._listed(preset.options)]
         return self._listed(found)
 
     def model(self, variants: VariantsFacts) -> dict[str, Any]:
@@ -206,10 +214,33 @@ class Sheet:
             "settings": settings,
             "forms": [json.loads(form) for form in forms],
             "held": variants.held,
+            "carried": {
+                each.name: [each.value, "".join(str(int(one)) for one in each.affects), each.settable]
+                for each in variants.carried
+                if any(each.affects)
+            },
             "places": {name: said for name, place in variants.places.items() if (said := _place(place, name))},
             "presets": self._presets(variants.presets),
-            "start": _start(variants.start),
+            "start": {**_start(variants.start), "at": variants.at},
         }
+
+
+def _row_names(formula: Formula, rows: Sequence[Row]) -> list[str]:
+    """Return the names of the rows: "self_attn (keys)" for the cached keys, which are counted where scores read them.
+
+    >>> import symformer as sf
+    >>> cache = sf.architecture("gpt2").formula("kv-cache")
+    >>> _row_names(cache, [row for row in cache.rows if row.each != 0])
+    ['h.*.attn (keys)', 'h.*.attn (values)']
+    """
+    stored: dict[str, set[str]] = {}
+    for line in (line for _, line in formula.root.leaves() if line.entry is not None and line.terms):
+        owner = line.path if line.entry is not None and line.entry.module else line.path.rpartition(".")[0]
+        for term in line.terms:
+            what = term.label.partition(" (")[2] if term.purpose in CACHED else ""
+            stored.setdefault(line.path, set()).add(f"{owner} ({what}" if what else line.path)
+    names = {path: next(iter(found)) for path, found in stored.items() if len(found) == 1}
+    return [names.get(row.path, row.path) for row in rows]
 
 
 def _several(parts: Mapping[str, Expr]) -> dict[str, Expr]:
@@ -226,7 +257,7 @@ def _start(preset: PresetSetting) -> dict[str, Any]:
     """Return the initial state: one sequence, unless a batch, a length or a number of cached tokens is given."""
     numbers = {size.name: number for size, number in preset.numbers.items()}
     tokens = min(TOKENS, numbers.get("P", 2 * TOKENS) // 2)
-    return {"name": preset.name, "at": preset.at, "numbers": {"B": 1, "S": tokens, "C": tokens, **numbers}}
+    return {"name": preset.name, "options": preset.options, "numbers": {"B": 1, "S": tokens, "C": tokens, **numbers}}
 
 
 def sheet(tabs: Sequence[Sequence[VariantsFacts]], made: Sheet, figure: FigureFacts | None = None) -> dict[str, Any]:
@@ -252,7 +283,7 @@ def sheet(tabs: Sequence[Sequence[VariantsFacts]], made: Sheet, figure: FigureFa
         {
             "quantity": each[0].measure.name,
             "title": each[0].measure.title,
-            "unit": each[0].measure.unit,
+            "unit": written_unit(each[0].measure),
             "letter": each[0].measure.letter.partition("_")[::2],
             "models": [made.model(variants) for variants in each],
         }

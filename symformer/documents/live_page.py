@@ -11,7 +11,7 @@ from ..output.blocks import Block, Document, Heading, References
 from ..quantities import quantity as find_quantity
 from ..quantities.time_quantity import TimeQuantity
 from ..views.derivation_facts import DerivationFacts, derivation_facts
-from ..views.model_variants import FORMS, Variants
+from ..views.model_variants import FORMS, Toggle, Variants, VariantsFacts
 from .derivation_document import laid_out
 from .formats.live_html import Live
 from .live_data import Sheet, sheet
@@ -19,7 +19,7 @@ from .references import with_references
 
 MOST = 200_000  # bytes of a page
 TABS = ("params", "flops", "train-memory", "kv-cache", "inference-memory")
-ROOM = tuple(FORMS >> times for times in range(FORMS.bit_length()))  # formulas of one model, from many to one
+ROOM = (FORMS, 24, 20, 16, 12, 10, 8, 6, 5, 4, 3, 2, 1)  # formulas of one model and quantity, from many to one
 ENOUGH = tuple(most for most in ROOM if most >= 4)  # for a page with the full derivation
 
 
@@ -71,21 +71,36 @@ def page(
     shares = Sheet().shares
     figure = derivations[0].figure if len(models) == 1 else None
     told: dict[int, Mapping[str, object]] = {}
-    written: dict[str, Document] = {}
-    for length, most in ((each, most) for each in forms for most in (ROOM if each == "short" else ENOUGH)):
-        if most not in told:
-            facts = [[replace(variants, most=most).facts() for variants in tab] for tab in tabs]
-            told[most] = sheet(facts, Sheet(shares=shares), figure)
-        if length not in written:
-            written[length] = _document(derivations, version, "interactive" if length == "full" else length)
-        made = Live(told[most]).render(written[length], "")
-        if len(made) < MOST:
-            return made
+    for length in forms:
+        document = _document(derivations, version, "interactive" if length == "full" else length)
+        rest = len(Live({}).render(document, ""))  # all but the data
+        for most in ROOM if length == "short" else ENOUGH:
+            if most not in told:
+                told[most] = sheet(_facts(tabs, most), Sheet(shares=shares), figure)
+            live = Live(told[most])
+            if rest + len(live.sheet.encode()) < MOST and len(made := live.render(document, "")) < MOST:
+                return made
     raise DocumentError(
         f"the live page of {listed(quantities)} for {' and '.join(model.name for model in models)} has "
-        f"{len(made):,} bytes, which exceeds the limit of {MOST:,}; "
+        f"{rest + len(live.sheet.encode()):,} bytes, which exceeds the limit of {MOST:,}; "
         + ("choose fewer quantities" if len(quantities) > 1 else "omit --live")
     )
+
+
+def _facts(tabs: Sequence[Sequence[Variants]], most: int) -> list[list[VariantsFacts]]:
+    """Return the facts of every tab, with at most so many formulas of a model; tabs carry each other's options."""
+    limited = [[replace(variants, most=most) for variants in tab] for tab in tabs]
+    found: list[list[VariantsFacts]] = []
+    for tab in limited:
+        found.append([])
+        for number, variants in enumerate(tab):
+            values: dict[str, dict[str, None]] = {}
+            for switch in (each for other in limited if other is not tab for each in other[number].switches):
+                if switch.option:
+                    values.setdefault(switch.name, {}).update(dict.fromkeys(switch.values))
+            elsewhere = tuple(Toggle(name, tuple(each), option=True) for name, each in values.items())
+            found[-1].append(replace(variants, elsewhere=elsewhere).facts())
+    return found
 
 
 def usual_quantities(models: Sequence[Model], conventions: Mapping[str, str]) -> list[str]:

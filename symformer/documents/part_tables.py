@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sympy import Expr, Integer, expand
 
-from ..formulas.account import Term, together
+from ..formulas.account import Measure, Term, together
 from ..formulas.derivation import Section
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
@@ -83,8 +83,13 @@ def _whose(section: Section, formula: Formula) -> Line:
 
 
 def unit_of(formula: Formula) -> str:
-    """Return the unit of a total: "parameters" for a total of weights, whose shapes count elements."""
-    return "parameters" if formula.measure.unit == "elements" else formula.measure.unit
+    """Return the unit of a total, as in ``written_unit``."""
+    return written_unit(formula.measure)
+
+
+def written_unit(measure: Measure) -> str:
+    """Return the unit of a measure: "parameters" for a total of weights, whose shapes count elements."""
+    return "parameters" if measure.unit == "elements" else measure.unit
 
 
 def bytes_per_parameter(sections: Sequence[Section], formula: Formula) -> list[Block]:

@@ -152,7 +152,8 @@ class Excludes(Condition):
         return found
 
     def __str__(self) -> str:
-        return f"{' and '.join(map(str, self.ones))} {'are not all' if len(self.ones) > 1 else 'is not'} 1"
+        none = "is not" if len(self.ones) == 1 else "are not both" if len(self.ones) == 2 else "are not all"
+        return f"{' and '.join(map(str, self.ones))} {none} 1"
 
     def violation(self, *values: object) -> str:
         """Return the error message."""

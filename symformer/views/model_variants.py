@@ -26,6 +26,8 @@ from .example_facts import with_numbers
 
 FEW = 5  # maximum values of a switch
 FORMS = 32  # maximum formulas of one model on a page
+ESSENTIAL = ("tied",)  # options that get a switch before the conventions, of whatever presets a model has
+COMMON = 10  # and so do the options in which one preset in ten differs from the model
 
 At = Mapping[str, str]  # the value of each switch
 
@@ -41,11 +43,21 @@ class Toggle:
 
 @dataclass(frozen=True)
 class PresetSetting(Immutable):
-    """A preset with the values of the switches and its sizes."""
+    """A preset with the values of all options that a tab can switch, and its sizes."""
 
     name: str
-    at: At
+    options: At
     numbers: Numbers
+
+
+@dataclass(frozen=True)
+class CarriedOption(Immutable):
+    """An option with a switch on another tab only: the value that the formulas have, and which of them depend on it."""
+
+    name: str
+    value: str
+    affects: tuple[bool, ...]  # for each setting of the switches
+    settable: bool  # whether --option sets it, and not a convention of the quantity with the same name
 
 
 @dataclass(frozen=True)
@@ -59,9 +71,11 @@ class VariantsFacts(Immutable):
     meanings: Mapping[str, tuple[str, ...]]  # of the values of each convention among the switches
     settings: tuple[Formula | str, ...]  # the formula at each setting of the switches, or why there is none
     held: tuple[str, ...]  # the switches that exceed the limit, fixed at their requested values
+    carried: tuple[CarriedOption, ...]  # the options of other tabs that have no switch here
     places: Mapping[str, ConfigLocation]
     presets: tuple[PresetSetting, ...]
     start: PresetSetting  # the requested model, or an example if it has no sizes
+    at: At  # the requested value of each convention among the switches
 
 
 @dataclass(frozen=True)
@@ -72,6 +86,7 @@ class Variants:
     quantity: str
     given: Mapping[str, str]  # the requested conventions
     most: int = FORMS
+    elsewhere: tuple[Toggle, ...] = ()  # the options with switches on other tabs
     known: dict[object, Formula | str] = field(default_factory=dict, compare=False, repr=False)  # earlier results
 
     def facts(self) -> VariantsFacts:
@@ -89,9 +104,13 @@ class Variants:
             },
             settings=tuple(self.formula(at) for at in self.places()),
             held=tuple(self.held),
+            carried=tuple(map(self._carried, self.elsewhere_only)),
             places=self.model.provenance.for_quantity(self.quantity).places,
-            presets=tuple(PresetSetting(name, at, preset.known) for name, (preset, at) in self.presets().items()),
-            start=PresetSetting(name_of(shown.target), self.start, shown.known),
+            presets=tuple(
+                PresetSetting(name, self._options(preset), preset.known) for name, (preset, _) in self.presets().items()
+            ),
+            start=PresetSetting(name_of(shown.target), self._options(self.model), shown.known),
+            at={switch.name: self._own(switch.name, option=False) for switch in self.switches if not switch.option},
         )
 
     @cached_property
@@ -102,7 +121,7 @@ class Variants:
     @property
     def start(self) -> dict[str, str]:
         """The requested value of each switch."""
-        return {switch.name: self._own(switch.name, switch.option) for switch in self.switches}
+        return {switch.name: self._own(switch.name, option=switch.option) for switch in self.switches}
 
     @cached_property
     def changing(self) -> tuple[Toggle, ...]:
@@ -125,18 +144,63 @@ class Variants:
 
     @cached_property
     def switches(self) -> tuple[Toggle, ...]:
-        """The switches that fit the limit on the number of formulas."""
+        """The switches that fit the limit on the number of formulas: those of common options first."""
         kept: list[Toggle] = []
-        for switch in self.changing:
+        for switch in sorted(self.changing, key=self._rank):
             if prod(len(each.values) for each in (*kept, switch)) <= self.most:
                 kept.append(switch)
         return tuple(kept)
+
+    def _rank(self, switch: Toggle) -> int:
+        """Return 0 for a common option, 1 for a convention and 2 for another option."""
+        if not switch.option:
+            return 1
+        presets, own = self.all_presets.values(), _value(self.model, switch.name)
+        others = [each for each in presets if _value(each, switch.name) != own]
+        return 0 if switch.name in ESSENTIAL or len(others) * COMMON > len(presets) else 2
+
+    @cached_property
+    def all_presets(self) -> dict[str, Model]:
+        """The presets of the architecture, by name; none for a model that is not built in."""
+        if not isinstance(self.model.component, Architecture):
+            return {}
+        return {name: architecture(name) for name in presets_of(self.model.id)}
+
+    @property
+    def elsewhere_only(self) -> tuple[Toggle, ...]:
+        """The options with switches on other tabs but not on this one."""
+        here = {switch.name for switch in self.switches if switch.option}
+        return tuple(each for each in self.elsewhere if each.name not in here)
+
+    def _options(self, model: Model) -> dict[str, str]:
+        """Return the value of each option of a model that this tab or another one can switch."""
+        switched = [switch for switch in (*self.switches, *self.elsewhere) if switch.option]
+        return {name: _value(model, name) for name in sorted({switch.name for switch in switched})}
+
+    def _carried(self, option: Toggle) -> CarriedOption:
+        """Return an option without a switch here, and for each setting of the switches whether it matters there."""
+        own, settable = _value(self.model, option.name), option.name not in find_quantity(self.quantity).choices
+        if option.name in {each.name for each in self.changing}:
+            return CarriedOption(option.name, own, (True,) * len(self.places()), settable)
+        component = self.model.component
+        others = [
+            replace(self.model, component=replace(component, **component.options_from({option.name: value})))
+            for value in option.values
+            if value != own
+        ]
+        affects = (any(not self._same(at, other) for other in others) for at in self.places())
+        return CarriedOption(option.name, own, tuple(affects), settable)
+
+    def _same(self, at: At, other: Model) -> bool:
+        """Return True if this model and another one have the same formula, or none for the same reason."""
+        ours, theirs = self.formula(at), self.formula(at, other)
+        return ours == theirs if isinstance(ours, str) else isinstance(theirs, Formula) and alike(ours, theirs)
 
     @property
     def held(self) -> list[str]:
         """The switches that exceed the limit, fixed at their requested values."""
         left = [each for each in self.changing if each not in self.switches]
-        return [f"{each.name}={self._own(each.name, each.option)}" for each in left]
+        return [f"{each.name}={self._own(each.name, option=each.option)}" for each in left]
 
     def places(self) -> list[dict[str, str]]:
         """Return every setting of the switches; the last switch varies fastest."""
@@ -166,17 +230,14 @@ class Variants:
         except SymformerError as error:
             return str(error)
 
-    def _own(self, name: str, option: bool) -> str:
-        return spell_option(getattr(self.model.component, name)) if option else self.base.conventions[name]
+    def _own(self, name: str, *, option: bool) -> str:
+        return _value(self.model, name) if option else self.base.conventions[name]
 
     def presets(self) -> dict[str, tuple[Model, At]]:
         """Return the presets that these formulas cover, each with the switch settings it needs."""
         found: dict[str, tuple[Model, At]] = {}
-        if not isinstance(self.model.component, Architecture):
-            return found
         said: dict[object, At | None] = {}
-        for name in presets_of(self.model.id):
-            preset = architecture(name)
+        for name, preset in self.all_presets.items():
             if preset.relations != self.model.relations:
                 continue
             if preset.component not in said:
@@ -189,20 +250,21 @@ class Variants:
     def _setting(self, preset: Model) -> At | None:
         """Return the settings that turn the model into a preset under every convention, or None if none do."""
         options = [switch for switch in self.switches if switch.option]
-        at = {each.name: spell_option(getattr(preset.component, each.name)) for each in options}
+        at = {each.name: _value(preset, each.name) for each in options}
         if any(at[switch.name] not in switch.values for switch in options):
             return None
         component = self.model.component
         if replace(component, **component.options_from(at)) == preset.component:
             return at
         for place in self.places():
-            if {name: place[name] for name in at} != at:
-                continue
-            ours, theirs = self.formula(place), self.formula({**place, **at}, preset)
-            same = ours == theirs if isinstance(ours, str) else isinstance(theirs, Formula) and alike(ours, theirs)
-            if not same:
+            if {name: place[name] for name in at} == at and not self._same(place, preset):
                 return None
         return at
+
+
+def _value(model: Model, option: str) -> str:
+    """Return the value of an option of a model, spelled as on the command line."""
+    return spell_option(getattr(model.component, option))
 
 
 def key_of(formula: Formula) -> object:

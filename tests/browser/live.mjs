@@ -98,11 +98,68 @@ await tabs.keyboard.press("End");
 assert.equal(await tabs.getAttribute("#tab-inference-memory", "aria-selected"), "true");
 await tabs.selectOption("#grows", "B");
 await tabs.fill("#memory", "2^34");
-assert.match(await tabs.innerText("#fitting"), /^B = [0-9,]+ needs [0-9,]+ bytes, which fits 17,179,869,184; B = [0-9,]+ needs [0-9,]+ bytes\.$/);
+assert.match(await tabs.innerText("#fitting"), /^B = [0-9,]+ needs [0-9,]+ bytes \([0-9.]+ GB, [0-9.]+ GiB\), which fits in 17,179,869,184 bytes \(17\.18 GB, 16\.00 GiB\); B = [0-9,]+ needs [0-9,]+ bytes \([0-9.]+ GB, [0-9.]+ GiB\)\.$/);
 await tabs.waitForTimeout(400);
 const reopened = await open(tabs.url());
 assert.equal(await value(reopened), await value(tabs));
 assert.equal(await reopened.getAttribute("#tab-inference-memory", "aria-selected"), "true");
+
+// presets with and without a tied head: every tab has Python's number, from whichever tab the preset was chosen on
+const SIZES = { "params": {}, "flops": { B: 1, S: 512 }, "train-memory": { B: 1, S: 512 }, "kv-cache": { B: 1, C: 512 }, "inference-memory": { B: 1, C: 512 } };
+const llama = await open(written("llama.html", "llama-3-8b"));
+const preset = () => llama.locator("#side0-preset option:checked").innerText();
+for (const [name, first] of [["llama-3.2-1b", "params"], ["llama-2-7b", "kv-cache"], ["llama-3.2-3b", "inference-memory"]]) {
+  await llama.click(`#tab-${first}`);
+  await llama.selectOption("#side0-preset", name);
+  for (const [quantity, sizes] of Object.entries(SIZES)) {
+    await llama.click(`#tab-${quantity}`);
+    assert.equal(await value(llama), grouped(python(name, sizes, "-q", quantity)), `${name} on ${quantity}`);
+    assert.equal(await preset(), name);
+  }
+}
+await llama.click("#tab-params");
+await llama.selectOption("#side0-preset", "llama-3.2-1b");
+assert.equal(await llama.innerText(".total .unit"), "parameters, 1.24 G");
+assert.equal(await value(llama), "1,235,814,400");  // as printed by transformers
+await llama.click("#reset");
+
+// an option is kept, on every tab and on the way back; a tab without its formula says so and has no number
+await llama.check("#side0-tied-0");
+assert.equal(await preset(), "llama-3-8b, changed options");
+for (const [quantity, sizes] of Object.entries(SIZES)) {
+  await llama.click(`#tab-${quantity}`);
+  assert.equal(await value(llama), grouped(python("llama-3-8b", sizes, "-q", quantity, "--option", "tied=true")), quantity);
+}
+await llama.click("#tab-params");
+assert.equal(await value(llama), grouped(8030261248 - 128256 * 4096));
+assert.equal(await llama.innerText("#held"), "Fixed on this tab: mlp_bias=false. To change it, generate the page again with --option.");
+await llama.check("#side0-attention_bias-0");
+await llama.click("#tab-train-memory");
+assert.equal(await value(llama), "no");
+assert.equal(await faults(llama), "this tab has no formula for attention_bias=true; set attention_bias=false on another tab, or generate a page with --option attention_bias=true");
+assert.ok(!(await llama.locator("#curves").isVisible()));
+await llama.waitForTimeout(400);
+assert.equal(await faults(await open(llama.url())), await faults(llama));
+await llama.click("#tab-params");
+await llama.check("#side0-attention_bias-1");
+await llama.click("#tab-train-memory");
+assert.equal(await value(llama), grouped(python("llama-3-8b", SIZES["train-memory"], "-q", "train-memory", "--option", "tied=true")));
+assert.match(await llama.innerText("#chart"), /other: rotary_emb, layers\.\*\.self_attn_residual, layers\.\*\.mlp_residual/);
+
+// the cache has rows for keys and values, whose curves are one; a numeral is not glued to the letter before it
+await llama.click("#tab-kv-cache");
+await llama.waitForTimeout(100);
+assert.match(await llama.innerText("#plot .legend"), /self_attn \(keys\) and layers\.\*\.self_attn \(values\), each 33,554,432/);
+assert.match((await llama.innerText("#step")).replace(/[\s\u2062]/g, "").normalize("NFKC"), /L⋅2BCGD=32⋅2⋅1⋅512⋅8⋅128=33,554,432bytes/);
+
+// a preset of only some tabs: the others have no number for it
+const some = await open(tabbed);
+await some.selectOption("#side0-preset", "cerebras-gpt-111m");
+await some.click("#tab-flops");
+assert.match(await faults(some), /^the formula of this tab does not apply to cerebras-gpt-111m; choose a preset of this tab/);
+assert.equal(await some.locator("#side0-preset option:checked").innerText(), "cerebras-gpt-111m, not on this tab");
+await some.selectOption("#side0-preset", "gpt2-medium");
+assert.equal(await value(some), grouped(python("gpt2-medium", SIZES.flops, "-q", "flops")));
 
 const gpt2 = written("gpt2.html", "gpt2", "-q", "params");
 const page = await open(gpt2);

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from ...output.blocks import Document, Heading
 from .base_language import templates
+from .compact_script import compact
 from .html import HTML, markup
 from .short_mathml import with_short_math
 
@@ -22,12 +23,6 @@ _BLANKS = re.compile(
 )  # no string in the style sheets has these signs
 # Each script uses those before it.
 SCRIPTS = ("live-entry.js", "live-exact.js", "live-math.js", "live-curves.js", "live-links.js", "live.js")
-
-
-def _without_comments(script: str) -> str:
-    """Return a script without its indentation and the lines that are comments; no string spans several lines."""
-    lines = (line.strip() for line in script.split("\n"))
-    return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
 def _without_blanks(style: str) -> str:
@@ -75,5 +70,5 @@ class Live(HTML):
         """The script for copying and the scripts of ``SCRIPTS``, in this order."""
         return (
             self.script,
-            *(markup(_without_comments((templates() / name).read_text("utf-8"))) for name in SCRIPTS),
+            *(markup(compact((templates() / name).read_text("utf-8"))) for name in SCRIPTS),
         )
