@@ -93,7 +93,7 @@ def test_redefined_macro_is_reported(redefined: str) -> None:
     result = audited(PAPER.replace(r"\begin{document}", redefined + "\n\\begin{document}"))
     assert result.exit_code == 1
     assert r"paper.tex:3: \GptTwoParamsValue is " in result.stdout
-    assert "1 differ\n" in result.stdout
+    assert "1 differs\n" in result.stdout
 
 
 def test_pasted_macros_are_checked() -> None:

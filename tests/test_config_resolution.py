@@ -274,7 +274,7 @@ def test_traced_code_may_end_a_child_process(tmp_path: Path, monkeypatch: pytest
         ),
         # 999 wide in and out, and a bias: beyond all sampled sizes the code behaves differently
         (["show", "mine:wide", "--set", "E=999"], "stores 999,000 parameters at {'E': 999}, but the formula gives 1,9"),
-        (["show", "mine:mlp", *AT, "-q", "flops"], "flops needs a forward pass; describe the inputs of the model"),
+        (["show", "mine:mlp", *AT, "-q", "flops"], "flops needs a forward pass; describe its inputs with"),
     ],
 )
 def test_invalid_factory_arguments_give_a_one_sentence_error(arguments: list[str], sentence: str) -> None:

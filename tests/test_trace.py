@@ -287,7 +287,7 @@ def strange(B: int, Q: int) -> torch.Tensor:
 @pytest.mark.parametrize(
     ("inputs", "quantity", "sentence"),
     [
-        (None, "flops", "flops needs a forward pass; describe the inputs of the model with"),
+        (None, "flops", "flops needs a forward pass; describe its inputs with"),
         (tokens, "kv-cache", "the module of a factory has no cache that can be traced"),
         (strange, "flops", "inputs requires Q, which is not a size; available sizes: E, A, H, L, B, B_vis, S, S_enc"),
     ],

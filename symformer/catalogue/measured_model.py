@@ -170,8 +170,8 @@ def check_measurable(quantity: str) -> None:
 def run_refusal(stem: str, quantity: str) -> RuleError:
     """Return the error for a quantity that needs a forward pass, if only the stored weights were traced."""
     return RuleError(
-        f"{stem}: {quantity} needs a forward pass; describe the inputs of the model with --inputs (in Python, "
-        "`inputs`); without them, only params is available"
+        f"{stem}: {quantity} needs a forward pass; describe its inputs with `symformer trace ... --inputs "
+        "FILE.py:FUNCTION` (in Python, `inputs`); without them, only params is available"
     )
 
 

@@ -69,9 +69,10 @@ def cli() -> None:
     """Derive exact formulas for transformers, print them, and verify them against torch.
 
     A TARGET is an architecture (gpt2), a preset (gpt2-xl), a config.json (its path, its folder, or - for standard
-    input), a model id on the Hub (openai-community/gpt2), a component (component:mlp), or a model type of transformers
-    (hf:gpt2). For a model without a built-in architecture, symformer uses the catalogue, or else traces its code, which
-    requires torch and transformers and takes a few seconds. The output names the source.
+    input), a model id on the Hub (openai-community/gpt2), a component (component:mlp), a model type of transformers
+    (hf:gpt2), or your own class (FILE.py:CLASS). For a model without a built-in architecture, symformer uses the
+    catalogue, or else traces its code, which requires torch and transformers and takes a few seconds. The output names
+    the source.
 
     \b
     symformer show gpt2-xl             print the formula, its value and a breakdown

@@ -82,10 +82,12 @@ class FigureBuilder:
     def _results(self) -> list[Words]:
         """Return the names and shapes of the outputs; outputs of width V are logits, and others have no name."""
         outputs = shape_line(self.facts.shapes).outputs
-        if outputs:
-            return [shape_text(each.name, each.dims) for each in outputs]
         given = self.ledger.output
         tensors = [each for each in (given if isinstance(given, tuple) else (given,)) if isinstance(each, Tensor)]
+        if outputs and len(outputs) == len(tensors):  # the shape of a tensor also has the axes that "..." stands for
+            return [shape_text(each.name, tensor.shape) for each, tensor in zip(outputs, tensors, strict=True)]
+        if outputs:
+            return [shape_text(each.name, each.dims) for each in outputs]
         return [shape_text("logits" if each.width == V else "", each.shape) for each in tensors]
 
     def part(self, path: str) -> Figure:
