@@ -579,7 +579,10 @@ def test_fraction_over_a_sum_is_parsed() -> None:
 
 
 def test_two_rows_together_explain_a_difference() -> None:
-    """GPT-2 without its position table, PE, and without the bias of the output projection, LE."""
+    """GPT-2 without its position table, PE, and without one of the six vectors of LE elements, such as an output bias."""
     found = sf.check("V E + 12 L E^2 + 12 L E + 2 E", "gpt2")
     assert {(each.path, each.statement) for each in found.rows} >= {("wpe", "is left out")}
-    assert found.alternatives == "these together explain it:"
+    assert [str(each.amount) for each in found.rows].count("E*L") == 6
+    assert found.alternatives == "one row of each amount, together, explains it:"
+    alone = sf.check("V E + 12 L E^2 + 9 L E + 2 E", "gpt2")  # without PE and the 4LE of the bias of c_fc
+    assert alone.alternatives == "these together explain it:"

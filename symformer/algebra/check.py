@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from sympy import Expr, Integer, Pow, Rational, expand
+from sympy import Add, Expr, Integer, Pow, Rational, expand
 
 from ..architectures import composed_model, names, presets, presets_of
 from ..formulas import ranks
@@ -88,12 +88,15 @@ class FormulaCheck(FormulaAnswer):
 
     @property
     def alternatives(self) -> str:
-        """The heading of the rows: each explains the difference, or all together do."""
+        """The heading of the rows: each explains the difference, or all together do, or one of each amount."""
         if any("similar terms" in each.statement for each in self.rows):
             return "no single row explains it; rows with matching terms:"
         alone = all(each.amount == self.difference for each in self.rows)
         several = "one of these explains it:" if len(self.rows) > 1 else "this explains it:"
-        return several if alone else "these together explain it:"
+        if alone:
+            return several
+        together = expand(Add(*(each.amount for each in self.rows)) - self.difference) == 0
+        return "these together explain it:" if together else "one row of each amount, together, explains it:"
 
     def to_json(self) -> dict[str, Any]:
         """Return the check as ``check --json`` prints it."""
