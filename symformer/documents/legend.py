@@ -54,12 +54,12 @@ BASIS: Line = [
         Math(TensorName("b")),
         " are a matrix and ",
     ),
-    "a bias, with the name of their module as a subscript, and a function named after a module is that module. A name "
-    "keeps as much of its path as is needed to identify it, and ",
+    "a bias, with the name of their module as a subscript, and a function with the name of a module applies that "
+    "module. Paths are shortened as far as they stay unambiguous, and ",
     Code("*"),
-    " stands for the index of a layer. In the explanation of a function, the letters in its brackets stand for its "
-    "arguments. Dropout, some constant factors, clamping bounds and the small constant that norms add before the "
-    "square root are omitted.",
+    " stands for the index of a layer. In the explanation of a function, the letters in its brackets are its arguments. "
+    "Dropout, some constant factors, clamping bounds and the small constant that norms add before the square root are "
+    "omitted.",
 ]
 
 

@@ -183,7 +183,7 @@ ROWS = (
     LegendEntry(
         "n",
         _at("x", _N),
-        ["the output of layer ", Math(_N), ", and a function with the subscript ", Math(_N), " is this layer"],
+        ["the output of layer ", Math(_N), ", which a function with the subscript ", Math(_N), " applies"],
     ),
     *(
         LegendEntry(
@@ -197,8 +197,8 @@ ROWS = (
         PIECES,
         Listed((_DOTS,)),
         [
-            "one result, split along its last axis into pieces with the widths in its shape (a class may store the "
-            "rows of its matrix in another order)",
+            "a result that is split along its last axis into pieces with the widths in its shape (a class may store "
+            "the rows of its matrix in another order)",
         ],
         " left of an equals sign",
     ),
