@@ -10,6 +10,8 @@ from ..configs.dense_first_layers import DenseFirstLayers
 from ..language.frozen import FrozenDict
 from ..language.sizes import AtMost, Relations
 from ..language.symbols import A, D, E, G, H, K, K_conv, L, L_attn, L_conv, L_conv_x, L_dense, L_moe, M, V, X
+from ..ledger.facts import Tensor
+from ..ledger.operations import Operations
 from .base_architecture import HEAD_WIDTH, Field, Fields, WitnessSpec, usual
 from .bases.convolutional import Convolutional
 from .bases.llama_like import ROTARY_HEADS
@@ -37,7 +39,11 @@ class LFM2MoE(Convolutional):
         fixed={"output_router_logits": (False,), "use_expert_bias": (True,), "norm_topk_prob": (True,)},
         inert=("routed_scaling_factor",),
     )
-    witness = WitnessSpec("Lfm2Moe", arguments={"pad_token_id": None})  # otherwise it must be a token
+    witness = WitnessSpec(
+        "Lfm2Moe",
+        functions=("act_fn",),
+        arguments={"pad_token_id": None},  # otherwise it must be a token
+    )
 
     @property
     def experts(self) -> MoE:
@@ -56,3 +62,6 @@ class LFM2MoE(Convolutional):
     def totals(self) -> Relations:
         kinds = {L_conv: L_dense + L_conv_x, L_moe: L_conv_x + L_attn}
         return FrozenDict({L: L_dense + L_conv_x + L_attn, **kinds})
+
+    def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
+        return (self.angles(ops, tokens, "pos_emb"),)

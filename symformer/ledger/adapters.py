@@ -144,6 +144,8 @@ class _AdaptedOperations(Operations):
         for adapter in wanted:
             if facts.get("logits"):
                 raise OptionError(f"{adapter}: {path} is the LM head, and adapters of the LM head are not supported")
+            if not facts.get("module", True) and not facts.get("shared"):
+                raise RuleError(f"{adapter}: {path} is not a module, and adapters of parameters are not supported")
             if facts.get("shared"):
                 raise RuleError(
                     f"{adapter}: {path} uses a matrix, or rows of one, that is stored elsewhere, and adapters of such "
