@@ -10,8 +10,6 @@ from ..configs.dense_first_layers import DenseFirstLayers
 from ..language.frozen import FrozenDict
 from ..language.sizes import AtMost, Relations
 from ..language.symbols import A, D, E, G, H, K, K_conv, L, L_attn, L_conv, L_conv_x, L_dense, L_moe, M, V, X
-from ..ledger.facts import Tensor
-from ..ledger.operations import Operations
 from .base_architecture import HEAD_WIDTH, Field, Fields, WitnessSpec, usual
 from .bases.convolutional import Convolutional
 from .bases.llama_like import ROTARY_HEADS
@@ -41,7 +39,7 @@ class LFM2MoE(Convolutional):
     )
     witness = WitnessSpec(
         "Lfm2Moe",
-        functions=("act_fn",),
+        functions=("act_fn", "rotary_emb"),  # the class calls the table pos_emb
         arguments={"pad_token_id": None},  # otherwise it must be a token
     )
 
@@ -62,6 +60,3 @@ class LFM2MoE(Convolutional):
     def totals(self) -> Relations:
         kinds = {L_conv: L_dense + L_conv_x, L_moe: L_conv_x + L_attn}
         return FrozenDict({L: L_dense + L_conv_x + L_attn, **kinds})
-
-    def context(self, ops: Operations, tokens: Tensor) -> tuple[Tensor, ...]:
-        return (self.angles(ops, tokens, "pos_emb"),)

@@ -134,7 +134,7 @@ class _AdaptedOperations(Operations):
             return super().linear(name, x, out, **{**facts, "module": True, "recalled": self._recalled})
         y = super().linear(name, x, out, **facts)
         path = self._path(name)
-        if not facts.get("logits"):
+        if facts.get("module", True) and not facts.get("logits"):
             self.names.add(path.rpartition(".")[2])
         again = self._linear & {weight.path.rpartition(".")[0] for weight in facts.get("shared", {}).values()}
         self._linear.add(path)
