@@ -200,11 +200,12 @@ def _with_parts_of_layers(blocks: Sequence[Block], formulas: Sequence[Formula | 
         made.append(block)
         steps = (block.chain.labels, block.chain.steps) if isinstance(block, Equation) else ()
         used = dict.fromkeys(each for some in steps for one in some for each in nodes(one) if isinstance(each, Label))
-        by_modules: dict[tuple[str, ...], list[Label]] = {}
         for label in used:
-            if label in meanings:
-                by_modules.setdefault(meanings.pop(label), []).append(label)
-        for modules, labels in by_modules.items():
+            if label not in meanings:
+                continue
+            modules = meanings[label]
+            labels = [each for each, some in meanings.items() if some == modules and each.letter == label.letter]
+            meanings = {each: some for each, some in meanings.items() if each not in labels}
             verb = " is the total of " if len(labels) == 1 else " are the totals of "
             names = listed(*([Code(each)] for each in modules))
             made.append(Paragraph(["Here, ", *listed(*([Math(each)] for each in labels)), verb, *names, "."]))

@@ -353,7 +353,9 @@ def id_of(line: AccountLine, formula: Formula) -> str:
 def _silent(formula: Formula) -> list[Block]:
     """Return a paragraph on the modules and parameters that contribute nothing, and why a tied module does not."""
     counting = [line.path for line in formula.root.walk() if line.each != 0]
-    parameters = {line.entry.path for _, line in formula.root.leaves() if line.entry and line.entry.is_parameter}
+    entries = [(line, line.entry) for _, line in formula.root.leaves() if line.entry]
+    read = {weight.path for line, entry in entries if line.each != 0 for weight in entry.shared}
+    parameters = {entry.path for _, entry in entries if entry.is_parameter}
     names = [
         row.path
         for row in formula.rows
@@ -363,7 +365,7 @@ def _silent(formula: Formula) -> list[Block]:
     line: list[Piece] = []
     for noun, some in (
         ("module", [name for name in names if name not in parameters]),
-        ("parameter", [name for name in names if name in parameters]),
+        ("parameter", [name for name in names if name in parameters - read]),
     ):
         if some:
             start = f"These {noun}s contribute nothing: " if len(some) > 1 else f"This {noun} contributes nothing: "

@@ -107,7 +107,7 @@ def shorten(piece: Code | Strong, room: float, ruler: Ruler, size: float) -> Lin
         return [piece]
     path = words.split(".") if isinstance(piece, Code) else []
     for start in range(1, len(path)):
-        ending = Code(".".join(["…", *path[start:]]))
+        ending = Code(f"…{'.'.join(path[start:])}")
         if ruler.width([ending], size) <= room:
             return [ending]
     keep = max(2, int(len(words) * room / width) - 2)
