@@ -26,7 +26,7 @@ def shape_text(name: str, shape: Shape) -> Line:
 def _without_ones(shape: Shape | None) -> Shape:
     """Return a shape without its first axes of 1, which broadcasting may add."""
     axes = tuple(shape or ())
-    return axes if len(axes) < 2 or axes[0] != 1 else _without_ones(axes[1:])
+    return axes if not axes or axes[0] != 1 else _without_ones(axes[1:])
 
 
 def label_arrows(graph: Graph, ports: Sequence[Shape]) -> Graph:
