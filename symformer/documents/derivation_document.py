@@ -153,7 +153,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     if form == "short":
         blocks = short_form(blocks, found.figure if len(chapters) == 1 else None)
     blocks = _with_rests(blocks)
-    blocks = _with_parts_of_layers(blocks, [each.formula for each in found.quantities])
+    blocks = _with_parts_of_layers(blocks, found.quantities)
     symbols_of(blocks)
     blocks, keys = with_references(blocks)
     titles = [each.formula.measure.title for each in found.quantities]
@@ -184,14 +184,14 @@ def _with_rests(blocks: Sequence[Block]) -> list[Block]:
     return made
 
 
-def _with_parts_of_layers(blocks: Sequence[Block], formulas: Sequence[Formula | Ratio]) -> list[Block]:
+def _with_parts_of_layers(blocks: Sequence[Block], quantities: Sequence[QuantityFacts]) -> list[Block]:
     """Return blocks in which the first total of modules that the class keeps in the layer itself is explained.
 
     The two matrices of BART's feed-forward network are modules of the layer, so no module has the name of that network.
     """
     meanings: dict[Label, tuple[str, ...]] = {}
-    for formula in formulas:
-        for section in formula.derivation.sections if isinstance(formula, Formula) else ():
+    for each in quantities:
+        for section in each.parts.steps.sections if each.parts else ():
             for label, line in zip(section.chain.labels if section.chain else (), section.lines, strict=False):
                 if isinstance(label, Label) and (modules := _modules_of_layer(line)):
                     meanings[label] = modules
