@@ -380,7 +380,7 @@ def test_unsupported_adapter_targets_are_refused(options: dict[str, Any], senten
     ("target", "option", "sentence"),
     [
         ("mixtral", "gate_up_proj", "adapters of expert matrices are not supported"),
-        ("transformer", "q_proj", "uses a matrix, or rows of one, that is stored elsewhere"),
+        ("transformer", "q_proj", "Transformer has no linear layer 'q_proj'; it has linear1, linear2, out_proj"),
     ],
 )
 def test_fused_matrices_are_refused(target: str, option: str, sentence: str) -> None:
@@ -467,7 +467,7 @@ def test_mixed_layers_require_a_known_first_layer() -> None:
     [
         ("mixtral", "gate", "params", "gate is a router, and adapters of routers are not supported"),
         ("deepseek-v2", "gate_proj", "params", "adapters of expert matrices are not supported"),
-        ("transformer", "in_proj", "params", "in_proj is a matrix whose rows are used separately"),
+        ("transformer", "in_proj", "params", "in_proj is not a module, and adapters of parameters are not supported"),
         ("nemotron-h", "q_proj", "train-flops", "depends on the order of the layer kinds"),
         ("mamba", "x_proj", "params", "belongs to a scan, whose code reads the stored matrices directly"),
     ],

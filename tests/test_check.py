@@ -579,7 +579,7 @@ def test_fraction_over_a_sum_is_parsed() -> None:
 
 
 def test_two_rows_together_explain_a_difference() -> None:
-    """GPT-2 without its position table, PE, and without one of the six vectors of LE elements, such as an output bias."""
+    """GPT-2 without its position table, PE, and without one of six vectors of LE elements, such as an output bias."""
     found = sf.check("V E + 12 L E^2 + 12 L E + 2 E", "gpt2")
     assert {(each.path, each.statement) for each in found.rows} >= {("wpe", "is left out")}
     assert [str(each.amount) for each in found.rows].count("E*L") == 6

@@ -565,7 +565,7 @@ def _parallel() -> nn.Module:
 def test_component_parameters_match_hand_values_and_torch(case: Case) -> None:
     numbers = distinct(case.sizes)
     if case.partial.get("FUSED"):
-        formula = SelfAttention(fused="in_proj", output="out_proj").params
+        formula = SelfAttention(fused="in_proj", fused_module=False, output="out_proj").params
     else:
         formula = component(case.name, **case.options).params.partial(**case.partial)
     assert formula.value(case.sizes) == case.by_hand

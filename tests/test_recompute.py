@@ -111,7 +111,7 @@ def test_lora_needs_linear_layers() -> None:
     [
         ("mixtral", "experts.gate_up_proj: adapters of expert matrices are not supported"),
         ("deepseek-v3", "experts.gate_up_proj: adapters of expert matrices are not supported"),
-        ("transformer", "^train=lora: .*multihead_attn.q_proj uses a matrix, or rows of one"),  # of three products
+        ("transformer", "^train=lora: .*self_attn.in_proj is not a module"),
     ],
 )
 def test_lora_of_fused_matrices_is_refused(target: str, reason: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..components import Component, LayerNorm, PostNormBlock
 from .base_architecture import WitnessSpec
+from .bases.bart_like import DROPOUTS
 from .bases.encoder_decoder import Tower
 from .bases.learned_bart import LearnedBart
 
@@ -23,7 +24,7 @@ class BART(LearnedBart):
     """
 
     title = "BART"
-    witness = WitnessSpec("Bart")
+    witness = WitnessSpec("Bart", functions=DROPOUTS)
 
     def layer(self, tower: Tower) -> Component:
         parts: dict[str, Component] = {}

@@ -127,6 +127,8 @@ class WitnessSpec:
     prefix: str = "model."  # the prefix of parameter names in a class with a head
     rename: Mapping[str, str] = field(default_factory=dict)  # torch's word -> symformer's word in parameter names
     arguments: Mapping[str, Any] = field(default_factory=dict)  # further arguments of the class or its config
+    # The ends of the paths of operations for which the class calls a function instead of a module of that path.
+    functions: tuple[str, ...] = ("attention_dropout",)  # which the attention functions of transformers apply
     conditions: tuple[Divides, ...] = ()  # conditions of the class that the formula does not need
     fixed: Mapping[Symbol, int] = field(default_factory=dict)  # sizes without effect on the counts, and their values
     masked: bool = True  # whether it accepts a mask [B,1,S,C]; otherwise it builds its own
@@ -138,10 +140,10 @@ class WitnessSpec:
     author: str = ""  # who wrote it, if the name of the library does not tell
 
     @classmethod
-    def ours(cls, module: str) -> WitnessSpec:
+    def ours(cls, module: str, functions: tuple[str, ...] = ()) -> WitnessSpec:
         """Return the witness in a small torch module of symformer, written from a paper or for teaching."""
         path = f"symformer.witness.models.{module}"
-        return cls(library=path, prefix="", author="a small torch module of symformer's own")
+        return cls(library=path, prefix="", functions=functions, author="a small torch module of symformer's own")
 
     @property
     def config(self) -> str:
@@ -219,6 +221,10 @@ class Architecture(Component):
     def library(self) -> str:
         """Return the library of its torch class."""
         return self.witness.library
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        return self.witness.functions
 
     @property
     def activation_refusal(self) -> str:

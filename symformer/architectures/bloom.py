@@ -31,7 +31,9 @@ class BLOOM(GPTLike):
             *("skip_bias_add", "skip_bias_add_qkv", "seq_length", "n_inner"),  # not read by any class
         ),
     )
-    witness = WitnessSpec("Bloom", prefix="transformer.", masked=False, activation_refusal=OWN_ATTENTION)
+    witness = WitnessSpec(
+        "Bloom", functions=("hidden_dropout",), prefix="transformer.", masked=False, activation_refusal=OWN_ATTENTION
+    )
 
     attention_dropout: bool = option(ProbabilityField("attention_dropout", 0.0))
     dropout: bool = option(ProbabilityField("hidden_dropout", 0.0))

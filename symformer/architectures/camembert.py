@@ -19,4 +19,4 @@ class CamemBERT(RobertaLike):
 
     title = "CamemBERT"
     config = Fields(usual({V: 30522}))
-    witness = WitnessSpec("Camembert", prefix="roberta.")
+    witness = WitnessSpec("Camembert", functions=("lm_head.gelu",), prefix="roberta.")

@@ -60,7 +60,7 @@ class CLIP(Architecture):
         ),
     )
     heads = {"Model": {}}
-    witness = WitnessSpec("CLIP", prefix="", cached=False)
+    witness = WitnessSpec("CLIP", functions=("self_attn.dropout",), prefix="", cached=False)
 
     activation: Activation = option(Function(f"{TEXT}.hidden_act", "quick_gelu"))
     vision_activation: Activation = option(Function(f"{IMAGE}.hidden_act", "quick_gelu"))

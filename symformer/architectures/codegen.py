@@ -25,7 +25,9 @@ class CodeGen(GPTJLike):
 
     title = "CodeGen"
     constraints = (*GPTJLike.constraints, Divides(Integer(4), A))
-    witness = WitnessSpec("CodeGen", prefix="transformer.", activation_refusal=OWN_ATTENTION)
+    witness = WitnessSpec(
+        "CodeGen", functions=("embed_positions",), prefix="transformer.", activation_refusal=OWN_ATTENTION
+    )
 
     @property
     def attention(self) -> SelfAttention:

@@ -97,6 +97,7 @@ class DeepSeekV4(LlamaLike):
     witness = WitnessSpec(
         "DeepseekV4",
         arguments={"hc_sinkhorn_iters": 1},
+        functions=("attention_dropout", "rotary_emb.main", "rotary_emb.compress"),
         conditions=(Divides(G_out, A),),
         accepts_sdpa=False,
     )

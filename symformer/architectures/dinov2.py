@@ -51,7 +51,7 @@ class DINOv2(Stacked):
         inert=("layerscale_value", "apply_layernorm", "reshape_hidden_states", "out_features", "out_indices"),
     )
     heads = {"Model": {}}
-    witness = WitnessSpec("Dinov2", prefix="")
+    witness = WitnessSpec("Dinov2", functions=("attention.dropout",), prefix="")
     variants = ({}, {"mask_token": False}, {"qkv_bias": False})
 
     mask_token: bool = option(BoolField("use_mask_token", True))

@@ -59,7 +59,10 @@ class DINOv3(Stacked):
         ),
     )
     witness = WitnessSpec(
-        "DINOv3ViT", prefix="", author="the transformers class, with its number of frequencies rounded correctly"
+        "DINOv3ViT",
+        prefix="",
+        functions=("attention.dropout",),
+        author="the transformers class, with its number of frequencies rounded correctly",
     )
     variants = ({}, {"gated": True, "activation": "silu"}, {"key_bias": True})
 

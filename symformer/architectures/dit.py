@@ -65,7 +65,10 @@ class DiT(Architecture):
         inert=("_class_name", "_diffusers_version", "norm_num_groups", "norm_eps", "dropout"),
     )
     witness = WitnessSpec(
-        library="diffusers", prefix="", author="the diffusers class, modified by symformer to share one embedder"
+        library="diffusers",
+        prefix="",
+        functions=("net.0.gelu", "pos_embed.sines", "silu"),
+        author="the diffusers class, modified by symformer to share one embedder",
     )
     variants = ({}, {"embedders": "each"}, {"qkv_bias": False})
 

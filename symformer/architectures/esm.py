@@ -57,6 +57,7 @@ class ESM2(Stacked):
     witness = WitnessSpec(
         "Esm",
         prefix="esm.",
+        functions=("attention.self.dropout", "gelu"),
         arguments={"pad_token_id": 0, "mask_token_id": 0},  # tokens of any table
         masked=False,
         activation_refusal=unknown("its token dropout and its own GELU"),

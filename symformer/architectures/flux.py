@@ -74,7 +74,7 @@ class Flux(Architecture):
         classes={"FluxTransformer2DModel": {}},
         inert=("_class_name", "_diffusers_version"),
     )
-    witness = WitnessSpec(library="diffusers", prefix="")
+    witness = WitnessSpec(functions=("net.0.gelu", "guidance_proj"), library="diffusers", prefix="")
     variants = ({}, {"guidance": True})
 
     guidance: bool = option(BoolField("guidance_embeds", False))

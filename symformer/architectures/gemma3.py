@@ -8,7 +8,7 @@ from ..components import SelfAttention
 from ..language.symbols import A, C_win, D, E, G, H, V
 from .base_architecture import HEADS_DIVIDE, Fields, WitnessSpec, usual
 from .bases.gemma_like import GemmaLike
-from .bases.local_global import local_global
+from .bases.local_global import ROTARY_KINDS, local_global
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Gemma3(GemmaLike):
         # the rotary base of layers with a window; a cap that the class does not apply
         inert=("rope_local_base_freq", "attn_logit_softcapping"),
     )
-    witness = WitnessSpec("Gemma3Text", conditions=HEADS_DIVIDE)
+    witness = WitnessSpec("Gemma3Text", functions=("attention_dropout", *ROTARY_KINDS), conditions=HEADS_DIVIDE)
 
     @property
     def rotary_attention(self) -> SelfAttention:

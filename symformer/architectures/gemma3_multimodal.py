@@ -15,8 +15,9 @@ from ..language.errors import UnreadError
 from ..language.sizes import Divides, Numbers
 from ..language.symbols import A_vis, E_vis, Z, Z_patch, Z_pool
 from .base_architecture import HEADS_DIVIDE, BoolField, Fields, WitnessSpec, option, unknown
+from .bases.local_global import ROTARY_KINDS
 from .bases.multimodal import TEXT
-from .bases.siglip_vision import POOLING_NAMES, SiglipVision
+from .bases.siglip_vision import SiglipVision
 from .gemma3 import Gemma3
 
 
@@ -67,7 +68,7 @@ class Gemma3Multimodal(SiglipVision, Gemma3):
     )
     witness = WitnessSpec(
         "Gemma3",
-        rename=POOLING_NAMES,
+        functions=("attention_dropout", "self_attn.dropout", *ROTARY_KINDS),
         conditions=HEADS_DIVIDE,
         activation_refusal=unknown("its pooled patches"),
     )

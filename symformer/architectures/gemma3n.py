@@ -53,7 +53,7 @@ from .base_architecture import (
     usual,
 )
 from .bases.biased import Biased
-from .bases.local_global import LocalGlobal
+from .bases.local_global import ROTARY_KINDS, LocalGlobal
 from .bases.stacked import Stack, run_stacks
 
 LAYERS = ReusingLayers(KINDS, (LOCAL,) * 4 + (GLOBAL,), Field(("num_hidden_layers",), 35))
@@ -105,7 +105,12 @@ class Gemma3n(LocalGlobal, Biased):
             "query_pre_attn_scalar",  # not read by the class
         ),
     )
-    witness = WitnessSpec("Gemma3nText", conditions=HEADS_DIVIDE, activation_refusal=unknown("its residual streams"))
+    witness = WitnessSpec(
+        "Gemma3nText",
+        functions=("attention_dropout", *ROTARY_KINDS),
+        conditions=HEADS_DIVIDE,
+        activation_refusal=unknown("its residual streams"),
+    )
     variants = (
         {},
         {"reused": False, "sparse": False, "attention_bias": True, "tied": False},

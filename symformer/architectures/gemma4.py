@@ -27,7 +27,7 @@ from .base_architecture import (
     usual,
 )
 from .bases.biased import Biased
-from .bases.local_global import LocalGlobal
+from .bases.local_global import ROTARY_KINDS, LocalGlobal
 from .bases.sandwich import Sandwich
 
 LOCAL, GLOBAL = "sliding_attention", "full_attention"
@@ -88,7 +88,9 @@ class Gemma4(LocalGlobal, Sandwich, Biased):
         # of embeddings per layer, and of layers that reuse keys and values
         inert=("vocab_size_per_layer_input", "use_double_wide_mlp"),
     )
-    witness = WitnessSpec("Gemma4Text", activation_refusal=unknown("its norms"))
+    witness = WitnessSpec(
+        "Gemma4Text", functions=("attention_dropout", *ROTARY_KINDS), activation_refusal=unknown("its norms")
+    )
     variants = (
         {},
         {"values_from_keys": True, "capped_logits": True},

@@ -32,7 +32,7 @@ class Gopher(Decoder):
     config = Fields(
         usual({V: None, E: None, H: Field(("hidden",), 4 * E), L: None, A: None}, PLAIN), classes={"Gopher": {}}
     )
-    witness = WitnessSpec.ours("gopher")
+    witness = WitnessSpec.ours("gopher", functions=("distances",))
     variants = ({}, {"bias": False})
 
     bias: bool = option(BoolField("bias", True))

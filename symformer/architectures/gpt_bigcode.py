@@ -34,7 +34,7 @@ class GPTBigCode(OpenAILike):
         ),
     )
     heads = {"ForCausalLM": {"head": "lm"}, "Model": {"head": "none"}}
-    witness = WitnessSpec("GPTBigCode", prefix="transformer.")
+    witness = WitnessSpec("GPTBigCode", functions=("attn_dropout",), prefix="transformer.")
     variants = ({}, {"multi_query": False}, {"tied": False}, {"head": "none"})
 
     multi_query: bool = option(BoolField("multi_query", True))

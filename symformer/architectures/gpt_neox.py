@@ -40,7 +40,9 @@ class GPTNeoX(LlamaLike):
         usual({V: 50432, E: 6144, H: 24576, L: 44, A: 64, D_rope: FractionField(("rotary_pct",), of=E / A, part=0.25)}),
         inert=("rotary_emb_base", "partial_rotary_factor"),  # the class reads rotary_pct
     )
-    witness = WitnessSpec("GPTNeoX", prefix="gpt_neox.")
+    witness = WitnessSpec(
+        "GPTNeoX", functions=("attention_dropout", "post_attention_dropout", "post_mlp_dropout"), prefix="gpt_neox."
+    )
     variants = ({}, {"parallel": False, "attention_bias": False}, {"tied": True}, {"head": "none"})
 
     activation: Activation = option(Function("hidden_act", "gelu"))

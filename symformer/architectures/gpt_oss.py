@@ -39,7 +39,7 @@ class GptOss(LocalGlobal, Biased):
             *("hidden_act", "swiglu_alpha", "swiglu_limit", "experts_per_token"),  # parameters of its gate
         ),
     )
-    witness = WitnessSpec("GptOss", accepts_sdpa=False)
+    witness = WitnessSpec("GptOss", functions=("attention_dropout", "act_fn"), accepts_sdpa=False)
     variants = ({}, {"attention_bias": False}, {"tied": True}, {"head": "none"})
 
     activation: ClassVar[Activation] = "silu"  # type: ignore[misc]  # not an option: the experts have their own

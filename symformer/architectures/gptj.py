@@ -19,4 +19,6 @@ class GPTJ(GPTJLike):
     """
 
     title = "GPT-J"
-    witness = WitnessSpec("GPTJ", prefix="transformer.", activation_refusal=OWN_ATTENTION)
+    witness = WitnessSpec(
+        "GPTJ", functions=("embed_positions",), prefix="transformer.", activation_refusal=OWN_ATTENTION
+    )

@@ -35,7 +35,11 @@ class LFM2(Convolutional):
             *("block_mlp_init_scale", "block_out_init_scale", "block_use_xavier_init", "conv_use_xavier_init"),
         ),
     )
-    witness = WitnessSpec("Lfm2", arguments={"pad_token_id": None})  # otherwise it must be a token
+    witness = WitnessSpec(
+        "Lfm2",
+        functions=("act_fn",),
+        arguments={"pad_token_id": None},  # otherwise it must be a token
+    )
 
     @property
     def stacks(self) -> tuple[Stack, ...]:

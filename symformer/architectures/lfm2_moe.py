@@ -37,7 +37,11 @@ class LFM2MoE(Convolutional):
         fixed={"output_router_logits": (False,), "use_expert_bias": (True,), "norm_topk_prob": (True,)},
         inert=("routed_scaling_factor",),
     )
-    witness = WitnessSpec("Lfm2Moe", arguments={"pad_token_id": None})  # otherwise it must be a token
+    witness = WitnessSpec(
+        "Lfm2Moe",
+        functions=("act_fn", "rotary_emb"),  # the class calls the table pos_emb
+        arguments={"pad_token_id": None},  # otherwise it must be a token
+    )
 
     @property
     def experts(self) -> MoE:

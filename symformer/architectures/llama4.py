@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sympy import Integer
 
-from ..components import GatedMLP, MoE, RMSNorm, SelfAttention
+from ..components import Component, GatedMLP, MoE, RMSNorm, SelfAttention
 from ..components.moe import SIGMOID_OF_CHOSEN
 from ..configs.interleaved_layers import InterleavedLayers, Interleaving
 from ..language.frozen import FrozenDict
@@ -62,7 +62,19 @@ class Llama4(Biased):
     @property
     def attention(self) -> SelfAttention:
         norm = RMSNorm(scale=False) if self.qk_norm else None
-        return replace(self.rotary_attention, softmax="", window=C_chunk, chunked=True, rotated_norm=norm)
+        return replace(
+            self.rotary_attention,
+            softmax="",
+            window=C_chunk,
+            chunked=True,
+            rotated_norm=norm,
+            query_norm="qk_norm",
+            key_norm="qk_norm",
+        )
+
+    @property
+    def mlp(self) -> Component:
+        return GatedMLP(activation=self.activation, act="activation_fn")
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
@@ -87,6 +99,6 @@ class Llama4(Biased):
     @property
     def experts(self) -> MoE:
         """Return the experts of a layer, with a shared expert."""
-        shared = GatedMLP(hidden=M, activation=self.activation)
+        shared = GatedMLP(hidden=M, activation=self.activation, act="activation_fn")
         routed = MoE(router="router", routing=SIGMOID_OF_CHOSEN, weighted_inputs=True, activation=self.activation)
         return replace(routed, shared=shared, beside="shared_expert")

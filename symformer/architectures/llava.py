@@ -37,7 +37,7 @@ class LLaVA(ClipVision, Llama):
     language = Llama
     constraints = (*Llama.constraints, *CLIP_CONDITIONS)
     config = Fields(filled={IMAGE: VIT_L_336})
-    witness = WitnessSpec("Llava", conditions=HEADS_DIVIDE)
+    witness = WitnessSpec("Llava", functions=("attention_dropout", "self_attn.dropout"), conditions=HEADS_DIVIDE)
     variants: ClassVar[Variants] = (
         *({}, {"head": "none"}, {"tied": True}, {"attention_bias": True}, {"mlp_bias": True}),
         *({"last_layer": True}, {"class_token": True}, {"projector_bias": False}),

@@ -9,7 +9,7 @@ from ..language.symbols import A, E, H, L_dec, L_enc, V
 from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
 from .base_architecture import NO_TABLE, BoolField, Fields, Function, ProbabilityField, WitnessSpec, option, usual
-from .bases.bart_like import FAIRSEQ, both
+from .bases.bart_like import DROPOUTS, FAIRSEQ, both
 from .bases.encoder_decoder import Tower
 from .bases.pre_norm_bart import PreNormBart
 
@@ -33,7 +33,7 @@ class M2M100(PreNormBart):
         inert=(NO_TABLE,),
     )
     # With enough positions, the class does not replace its table during a run.
-    witness = WitnessSpec("M2M100", arguments={NO_TABLE: 2**16})
+    witness = WitnessSpec("M2M100", functions=DROPOUTS, arguments={NO_TABLE: 2**16})
 
     scaled: bool = option(BoolField("scale_embedding", True))
     activation: Activation = option(Function("activation_function", "relu"))

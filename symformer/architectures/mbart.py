@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .base_architecture import WitnessSpec
+from .bases.bart_like import DROPOUTS
 from .bases.learned_bart import LearnedBart
 from .bases.pre_norm_bart import PreNormBart
 
@@ -19,4 +20,4 @@ class MBart(PreNormBart, LearnedBart):
     """
 
     title = "mBART"
-    witness = WitnessSpec("MBart")
+    witness = WitnessSpec("MBart", functions=DROPOUTS)

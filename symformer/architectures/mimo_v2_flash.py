@@ -36,6 +36,7 @@ from ..ledger.facts import SHIFTED_SOFTMAX, Tensor
 from ..ledger.operations import Operations
 from .base_architecture import BoolField, Field, Fields, WitnessSpec, option, usual
 from .bases.dense_first import DenseFirst
+from .bases.local_global import ROTARY_KINDS
 from .bases.stacked import Stack
 from .bases.windowed import WINDOW
 
@@ -87,7 +88,12 @@ class MiMoV2Flash(DenseFirst):
         ),
     )
     # With one group, any number of experts is valid.
-    witness = WitnessSpec("MiMoV2Flash", arguments={"n_group": 1, "topk_group": 1}, accepts_sdpa=False)
+    witness = WitnessSpec(
+        "MiMoV2Flash",
+        functions=("attention_dropout", *ROTARY_KINDS),
+        arguments={"n_group": 1, "topk_group": 1},
+        accepts_sdpa=False,
+    )
     variants = ({}, {"attention_bias": True}, {"tied": True}, {"head": "none"})
 
     attention_bias: bool = option(BoolField("attention_bias", False))

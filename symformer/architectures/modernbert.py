@@ -37,6 +37,7 @@ from .base_architecture import (
     usual,
 )
 from .bases.bert_like import FIXED
+from .bases.local_global import ROTARY_KINDS
 from .bases.stacked import Stack, Stacked
 
 _ROTARY = Fields(fixed={"rope_type": ("default",)}, inert=("rope_theta",))
@@ -83,6 +84,7 @@ class ModernBERT(Stacked):
     heads = {"Model": {"head": "none"}, "ForMaskedLM": {"head": "mlm"}}
     witness = WitnessSpec(
         "ModernBert",
+        functions=("attention_dropout", *ROTARY_KINDS),
         arguments={"pad_token_id": None},  # otherwise it must be a row of the table
     )
     variants = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .base_architecture import Fields, WitnessSpec
 from .bases.mt5_like import SIZES, MT5Like
-from .bases.t5_like import AUTHOR, classes_of
+from .bases.t5_like import AUTHOR, FUNCTIONS, classes_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,4 +22,4 @@ class MT5(MT5Like):
     title = "mT5"
     scaled = "never"
     config = Fields(SIZES, classes=classes_of("MT5"))
-    witness = WitnessSpec("MT5", prefix="", author=AUTHOR)
+    witness = WitnessSpec("MT5", functions=FUNCTIONS, prefix="", author=AUTHOR)

@@ -8,7 +8,7 @@ from ..components import RMSNorm, SelfAttention
 from ..language.symbols import A, C_win, D, E, G, H, V
 from .base_architecture import HEAD_WIDTH, Fields, WitnessSpec, usual
 from .bases.biased import Biased
-from .bases.local_global import LocalGlobal, local_global
+from .bases.local_global import ROTARY_KINDS, LocalGlobal, local_global
 from .bases.res_post_norm import ResPostNorm
 
 
@@ -31,7 +31,11 @@ class OLMo3(LocalGlobal, ResPostNorm, Biased):
         layers=local_global(3, 32),
         apiece=("full_attention", "sliding_attention"),
     )
-    witness = WitnessSpec("Olmo3", arguments={"pad_token_id": 0})  # valid for any vocabulary size
+    witness = WitnessSpec(
+        "Olmo3",
+        functions=("attention_dropout", *ROTARY_KINDS),
+        arguments={"pad_token_id": 0},  # valid for any vocabulary size
+    )
 
     @property
     def rotary_attention(self) -> SelfAttention:

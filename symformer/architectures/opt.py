@@ -46,7 +46,12 @@ class OPT(GPTLike):
         fixed={"layerdrop": (0.0,), "_remove_final_layer_norm": (False,)},
         inert=("init_std", "activation_dropout"),  # the class has no dropout inside its MLP
     )
-    witness = WitnessSpec("OPT", rename={"decoder.": ""}, arguments={"pad_token_id": 0})  # a token of any table
+    witness = WitnessSpec(
+        "OPT",
+        functions=("attention_dropout", "dropout"),
+        rename={"decoder.": ""},
+        arguments={"pad_token_id": 0},  # a token of any table
+    )
     variants = (
         {},
         {"norm_first": False, "projected": True},

@@ -9,7 +9,7 @@ from ..language.sizes import Divides
 from ..language.symbols import A_vis, E, E_vis, Z, Z_patch
 from .base_architecture import HEADS_DIVIDE, BoolField, Fields, WitnessSpec, option, unknown
 from .bases.multimodal import IMAGE, TEXT
-from .bases.siglip_vision import POOLING_NAMES, SiglipVision
+from .bases.siglip_vision import SiglipVision
 from .gemma import Gemma
 
 # The towers of a config without any of their fields: SigLIP So400m, with another hidden size of its MLP, and Gemma 2B.
@@ -48,7 +48,7 @@ class PaliGemma(SiglipVision, Gemma):
             "hidden_size",
         ),
     )
-    witness = WitnessSpec("PaliGemma", rename=POOLING_NAMES, conditions=HEADS_DIVIDE)
+    witness = WitnessSpec("PaliGemma", functions=("attention_dropout", "self_attn.dropout"), conditions=HEADS_DIVIDE)
     variants = ({}, {"head": "none"}, {"tied": False}, {"vision_head": False})
 
     tied: bool = option(BoolField("tie_word_embeddings", True))

@@ -32,7 +32,7 @@ class PaLM(Decoder):
     config = Fields(
         usual({V: None, E: None, H: Field(("hidden",), 4 * E), L: None, A: None, D: None}, PLAIN), classes={"PaLM": {}}
     )
-    witness = WitnessSpec.ours("palm")
+    witness = WitnessSpec.ours("palm", functions=("rotary_emb",))
     variants = ({}, {"norm_scales": True})
     uncounted = {"norm_scales": "the norm scales"}
 

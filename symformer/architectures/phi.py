@@ -41,7 +41,7 @@ class Phi(LlamaLike):
         usual({V: 51200, E: 2048, H: 8192, L: 24, A: 32, G: A, D: HEAD_WIDTH, D_rope: rotating(D, 0.5)}),
         fixed={"qk_layernorm": (False,)},  # would add norms of queries and keys
     )
-    witness = WitnessSpec("Phi")
+    witness = WitnessSpec("Phi", functions=("attention_dropout", "resid_dropout"))
 
     activation: Activation = option(Function("hidden_act", "gelu_new"))
     embedding_dropout: bool = option(ProbabilityField("embd_pdrop", 0.0))

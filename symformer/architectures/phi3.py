@@ -31,7 +31,11 @@ class Phi3(Windowed):
         inert=("original_max_position_embeddings", "embd_pdrop"),  # the class has no embedding dropout
     )
     # The padding token does not matter. Its default, row 32000, does not exist in smaller tables.
-    witness = WitnessSpec("Phi3", arguments={"pad_token_id": None})
+    witness = WitnessSpec(
+        "Phi3",
+        functions=("attention_dropout", "resid_attn_dropout", "resid_mlp_dropout"),
+        arguments={"pad_token_id": None},
+    )
     variants = ({}, {"window": True}, {"tied": True}, {"head": "none"})
 
     window: bool = False

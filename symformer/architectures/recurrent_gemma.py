@@ -66,7 +66,9 @@ class RecurrentGemma(Biased):
             "embeddings_scale_by_sqrt_dim",  # not read by the class
         ),
     )
-    witness = WitnessSpec("RecurrentGemma")
+    witness = WitnessSpec(
+        "RecurrentGemma", functions=("attention_dropout", "rotary_emb")
+    )  # each attention computes its own
     variants = ({}, {"tied": False}, {"attention_bias": True}, {"head": "none"})
 
     tied: bool = option(BoolField("tie_word_embeddings", True))

@@ -21,4 +21,4 @@ class RoBERTa(RobertaLike):
 
     title = "RoBERTa"
     config = Fields(usual({V: 50265}))
-    witness = WitnessSpec("Roberta", prefix="roberta.")
+    witness = WitnessSpec("Roberta", functions=("lm_head.gelu",), prefix="roberta.")

@@ -62,7 +62,7 @@ class SD3(Stacked):
         classes={"SD3Transformer2DModel": {}},
         inert=("_class_name", "_diffusers_version"),
     )
-    witness = WitnessSpec(library="diffusers", prefix="")
+    witness = WitnessSpec(functions=("net.0.gelu", "pos_embed.sines"), library="diffusers", prefix="")
     variants = ({}, {"head_norms": True}, {"dual": True}, {"head_norms": True, "dual": True})
 
     dual: bool = option(DualAttention())  # whether L_dual blocks have a second attention

@@ -21,7 +21,7 @@ class SeedOss(LlamaLike):
 
     title = "Seed-OSS"
     config = Fields(usual({V: 155136, E: 4096, H: 27648, L: 64, A: 80, G: 8, D: 128}), inert=("pretraining_tp",))
-    witness = WitnessSpec("SeedOss")
+    witness = WitnessSpec("SeedOss", functions=("residual_dropout", "attention_dropout"))
     variants = ({}, {"attention_bias": False, "tied": True}, {"output_bias": True, "mlp_bias": True}, {"head": "none"})
 
     attention_bias: bool = option(BoolField("attention_bias", True))

@@ -10,7 +10,7 @@ from ..language.symbols import A, A_vis, E, H, H_vis, L, L_vis, N_chan, P, V, Z,
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
 from .base_architecture import Architecture, Field, Fields, Function, ProbabilityField, WitnessSpec, option, unknown
-from .bases.siglip_vision import POOLING_NAMES, WholePatches
+from .bases.siglip_vision import WholePatches
 
 TEXT, IMAGE = "text_config", "vision_config"
 
@@ -59,8 +59,8 @@ class SigLIP(Architecture):
     heads = {"Model": {}}
     witness = WitnessSpec(
         "Siglip",
+        functions=("self_attn.dropout",),
         prefix="",
-        rename=POOLING_NAMES,
         cached=False,
         activation_refusal=unknown("its attention pooling"),
     )

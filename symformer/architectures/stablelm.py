@@ -29,7 +29,7 @@ class StableLM(LlamaLike):
         usual({V: 50304, E: 2560, H: 6912, L: 32, A: 32, G: 32, D_rope: rotating(E / A, 0.25)}),
         fixed={"qk_layernorm": (False,)},  # would add norms of queries and keys
     )
-    witness = WitnessSpec("StableLm")
+    witness = WitnessSpec("StableLm", functions=("attention_dropout", "mlp.dropout"))
     variants = ({}, {"qkv_bias": True}, {"parallel": True, "tied": True}, {"head": "none"})
 
     qkv_bias: bool = option(BoolField("use_qkv_bias", False))

@@ -27,7 +27,7 @@ class StarCoder2(Windowed):
         usual({V: 49152, E: 3072, H: 12288, L: 30, A: 24, G: 2, D: E / A, C_win: None}),
         inert=("norm_epsilon",),
     )
-    witness = WitnessSpec("Starcoder2")
+    witness = WitnessSpec("Starcoder2", functions=("attention_dropout", "dropout", "embedding_dropout"))
     variants = ({}, {"window": True}, {"bias": False, "tied": False}, {"head": "none"})
 
     tied: bool = option(BoolField("tie_word_embeddings", True))

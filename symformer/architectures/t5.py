@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .base_architecture import Fields, WitnessSpec
-from .bases.t5_like import AUTHOR, T5Like, classes_of
+from .bases.t5_like import AUTHOR, FUNCTIONS, T5Like, classes_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,5 +21,5 @@ class T5(T5Like):
 
     title = "T5"
     config = Fields(classes=classes_of("T5"))
-    witness = WitnessSpec("T5", prefix="", author=AUTHOR)
+    witness = WitnessSpec("T5", functions=FUNCTIONS, prefix="", author=AUTHOR)
     variants = ({}, {"head": "none"}, {"gated": True, "tied": False}, {"gated": True})

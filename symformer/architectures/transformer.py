@@ -46,8 +46,8 @@ class Transformer(Architecture):
     witness = WitnessSpec(
         library="torch.nn",
         prefix="transformer.",
-        rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
         arguments={"batch_first": True},
+        functions=("activation", "positions"),
     )
     variants = ({}, {"bias": False}, {"embeddings": True})
 

@@ -33,8 +33,8 @@ class TransformerDecoderLayer(Architecture):
     witness = WitnessSpec(
         library="torch.nn",
         prefix="",
-        rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
         arguments={"batch_first": True},
+        functions=("activation",),
     )
     variants = ({}, {"bias": False})
 

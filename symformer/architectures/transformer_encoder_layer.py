@@ -32,8 +32,8 @@ class TransformerEncoderLayer(Architecture):
     witness = WitnessSpec(
         library="torch.nn",
         prefix="",
-        rename={"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"},
         arguments={"batch_first": True},
+        functions=("activation",),
     )
     variants = ({}, {"bias": False})
 

@@ -10,7 +10,7 @@ from ..ledger.operations import Operations
 from .base_architecture import Fields, WitnessSpec
 from .bases.encoder_decoder import Tower
 from .bases.mt5_like import SIZES, MT5Like
-from .bases.t5_like import AUTHOR, classes_of
+from .bases.t5_like import AUTHOR, FUNCTIONS, classes_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class UMT5(MT5Like):
     scaled = "always"
     own_table = "relative_attention_bias"
     config = Fields(SIZES, classes=classes_of("UMT5"))
-    witness = WitnessSpec("UMT5", prefix="", author=AUTHOR)
+    witness = WitnessSpec("UMT5", functions=FUNCTIONS, prefix="", author=AUTHOR)
 
     def beside(self, ops: Operations, tower: Tower, tokens: Tensor) -> Mapping[str, Tensor]:
         return {}

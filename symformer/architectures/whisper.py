@@ -13,7 +13,7 @@ from ..language.symbols import A, B, E, H, L_dec, L_enc, N_mel, P, P_enc, V
 from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base_architecture import Fields, ProbabilityField, WitnessSpec, option, usual
-from .bases.bart_like import FAIRSEQ, both
+from .bases.bart_like import DROPOUTS, FAIRSEQ, both
 from .bases.encoder_decoder import Tower
 from .bases.pre_norm_bart import PreNormBart
 
@@ -48,7 +48,7 @@ class Whisper(PreNormBart):
             *("forced_decoder_ids", "alignment_heads"),
         ),
     )
-    witness = WitnessSpec("Whisper", arguments={"pad_token_id": 0})
+    witness = WitnessSpec("Whisper", functions=(*DROPOUTS, "gelu_1", "gelu_2"), arguments={"pad_token_id": 0})
 
     dropout: bool = option(ProbabilityField("dropout", 0.0))
 

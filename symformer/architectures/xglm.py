@@ -47,6 +47,7 @@ class XGLM(GPTLike):
     )
     witness = WitnessSpec(
         "XGLM",
+        functions=("dropout", "attention_dropout", "activation_dropout"),
         arguments={NO_TABLE: 2**16},  # with enough positions, the class does not replace its table during a run
         activation_refusal=OWN_ATTENTION,
     )

@@ -19,4 +19,4 @@ class XLMRoBERTa(RobertaLike):
 
     title = "XLM-R"
     config = Fields(usual({V: 30522}), model_types=("xlm-roberta",))
-    witness = WitnessSpec("XLMRoberta", prefix="roberta.")
+    witness = WitnessSpec("XLMRoberta", functions=("lm_head.gelu",), prefix="roberta.")

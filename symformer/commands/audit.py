@@ -48,5 +48,12 @@ def command(paper: str, configs: bool, as_json: bool) -> int:
                 f"{said}{right} correct and {len(found.differs)} wrong; {len(found.unread)} could not be checked"
             )
         else:
-            print_line(said + (f"{len(found.differs)} {'differs' if len(found.differs) == 1 else 'differ'}" if found.differs else "all correct"))
+            print_line(
+                said
+                + (
+                    f"{len(found.differs)} {'differs' if len(found.differs) == 1 else 'differ'}"
+                    if found.differs
+                    else "all correct"
+                )
+            )
     return REFUSED if found.unread else DIFFERS if found.differs else 0

@@ -44,9 +44,10 @@ def command(
 ) -> None:
     """Derive the formula of a torch model from its code.
 
-    TARGET is hf:MODEL_TYPE, a config.json (its path, its folder, or a model id on the Hub), or a class or a function that
-    builds a module (FILE.py:NAME or package.module:NAME). The command runs the code that TARGET names. It checks the formula row by row at new random sizes, and FLOPs also
-    against torch's own counter. If a check fails, it prints no formula.
+    TARGET is hf:MODEL_TYPE, a config.json (its path, its folder, or a model id on the Hub), or a class or a function
+    that builds a module (FILE.py:NAME or package.module:NAME). The command runs the code that TARGET names. It checks
+    the formula row by row at new random sizes, and FLOPs also against torch's own counter. If a check fails, it prints
+    no formula.
 
     The quantities params, flops, train-flops, activations and kv-cache are measured in torch: stored parameters, matrix
     products, tensors saved for the backward pass, and cached tensors. If every row is recognized as an operation,

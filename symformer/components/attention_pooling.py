@@ -37,9 +37,7 @@ class AttentionPooling(Component):
     def forward(self, ops: Operations, x: Tensor) -> Tensor:
         batch, _, width = x.shape
         query = ops.learned("probe", ONE, ONE, width).view((batch, ONE, width))
-        attention = QueryAttention(
-            heads=self.heads, kv_heads=self.heads, head_width=width / self.heads, fused="in_proj", output="out_proj"
-        )
+        attention = QueryAttention(heads=self.heads, kv_heads=self.heads, head_width=width / self.heads)
         y = ops.call("attention", attention, query, x)
         y = ops.add("residual", y, ops.call("mlp", self.mlp, ops.call("layernorm", LayerNorm(), y)))
         return ops.select("query", y)

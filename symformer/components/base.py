@@ -132,6 +132,11 @@ class Component(Immutable, ABC):
         return ""
 
     @property
+    def functions(self) -> Names:
+        """The ends of the paths of operations for which its torch class calls a function instead of a module."""
+        return ()
+
+    @property
     def activation_refusal(self) -> str:
         """Return why the saved tensors of its torch class are not known, or "" if they are known."""
         return ""

@@ -73,7 +73,7 @@ class ChunkedScan(Component):
         norm_last = self.normalized and not self.norm_first
         if self.normalized and self.norm_first:
             y = ops.norm("norm", y, "rms_groups", bias=False, groups=G_ssm, float32=True)
-        gate = ops.activation("gate", gate, "silu", float32=self.normalized)
+        gate = ops.activation("gate", gate, "silu", module=False, float32=self.normalized)
         y = ops.multiply("gated", y, gate, float32=norm_last)
         if norm_last:
             y = ops.norm("norm", y, "rms_groups", bias=False, groups=G_ssm)

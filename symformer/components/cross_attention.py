@@ -39,7 +39,7 @@ class CrossAttention(Component):
     query: str = "q_proj"
     key: str = "k_proj"
     value: str = "v_proj"
-    fused: str = ""  # the single matrix of all three projections, if there is one
+    fused: str = ""  # the parameter with the rows of all three projections, NAME_weight, and NAME_bias, or ""
     output: str = "o_proj"
     scale: Scale = "scores"  # the tensor that is divided by the square root of D
     capped: bool = False  # whether a tanh soft cap bounds the scores
@@ -60,16 +60,19 @@ class CrossAttention(Component):
         queries, keys = self.heads * self.head_width, self.kv_heads * self.head_width
         slices: dict[Expr, dict[str, Weight]] = {queries: {}, keys: {}}
         if self.fused:
-            stored: dict[str, Shape] = {"weight": (queries + 2 * keys, x.width)}
+            stored: dict[str, Shape] = {f"{self.fused}_weight": (queries + 2 * keys, x.width)}
             if self.bias:
-                stored["bias"] = (queries + 2 * keys,)
-            joint = ops.parameter(self.fused, **stored)
+                stored[f"{self.fused}_bias"] = (queries + 2 * keys,)
+            joint = ops.parameter("", **stored)
             for rows in slices:
-                slices[rows] = {part: Weight(w.path, (rows, *w.shape[1:])) for part, w in joint.items()}
+                slices[rows] = {
+                    name.rpartition("_")[2]: Weight(w.path, (rows, *w.shape[1:])) for name, w in joint.items()
+                }
         own = not self.fused
-        q = ops.linear(self.query, x, queries, bias=self.bias, shared=slices[queries], module=own)
-        k = ops.linear(self.key, memory, keys, bias=self.bias and self.key_bias, shared=slices[keys], module=own)
-        v = ops.linear(self.value, memory, keys, bias=self.bias, shared=slices[keys], module=own)
+        names = (self.query, self.key, self.value) if own else ("queries", "keys", "values")
+        q = ops.linear(names[0], x, queries, bias=self.bias, shared=slices[queries], module=own)
+        k = ops.linear(names[1], memory, keys, bias=self.bias and self.key_bias, shared=slices[keys], module=own)
+        v = ops.linear(names[2], memory, keys, bias=self.bias, shared=slices[keys], module=own)
         q = ops.heads(q, self.heads, self.head_width)
         k, v = (ops.heads(each, self.kv_heads, self.head_width) for each in (k, v))
         scores = ops.scores("scores", q, k, "none", scale=self.scale, capped=self.capped)

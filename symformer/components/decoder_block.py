@@ -18,7 +18,7 @@ def decoder_parts(bias: bool = True) -> dict[str, Component]:
     facts = {"kv_heads": A, "head_width": E / A, "bias": bias, "output_bias": bias, "output": "out_proj"}
     norm = LayerNorm(bias=bias)
     return {
-        "self_attn": SelfAttention(**facts, fused="in_proj"),
+        "self_attn": SelfAttention(**facts, fused="in_proj", fused_module=False),
         "norm1": norm,
         "multihead_attn": CrossAttention(**facts, fused="in_proj"),
         "norm2": norm,

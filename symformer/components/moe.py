@@ -167,7 +167,8 @@ class MoE(Component):
             return y
         z = ops.call(self.beside, self.shared, x)
         if self.shared_gate:
-            weight = ops.activation("sigmoid", ops.linear(self.shared_gate, x, Integer(1), bias=False), "sigmoid")
+            logit = ops.linear(self.shared_gate, x, Integer(1), bias=False)
+            weight = ops.activation("sigmoid", logit, "sigmoid", module=False)
             z = ops.multiply("weighed", weight, z)
         return ops.add(SHARED_SUM, y, z)
 

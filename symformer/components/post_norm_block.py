@@ -23,7 +23,14 @@ def feed_forward(bias: bool) -> MLP:
 def encoder_parts(bias: bool = True) -> dict[str, Component]:
     """Return the parts of torch.nn.TransformerEncoderLayer by their names in torch."""
     attention = SelfAttention(
-        kv_heads=A, head_width=E / A, bias=bias, output_bias=bias, causal=False, fused="in_proj", output="out_proj"
+        kv_heads=A,
+        head_width=E / A,
+        bias=bias,
+        output_bias=bias,
+        causal=False,
+        fused="in_proj",
+        fused_module=False,
+        output="out_proj",
     )
     norm = LayerNorm(bias=bias)
     return {"self_attn": attention, "norm1": norm, "": feed_forward(bias), "norm2": norm}
@@ -45,6 +52,10 @@ class PostNormBlock(Component):
     # In execution order, with a norm after each sublayer, by their names in torch.
     parts: Mapping[str, Component] = field(default_factory=encoder_parts)
     dropouts: tuple[str, ...] = ("dropout1", "dropout2")  # after each sublayer; () if the sublayers have them
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        return ("activation",)  # torch.nn's layers store a function
 
     def forward(self, ops: Operations, x: Tensor, *context: Tensor) -> Tensor:
         parts = list(self.parts.items())

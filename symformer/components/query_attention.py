@@ -19,3 +19,7 @@ class QueryAttention(CrossAttention):
     title = "Attention of learned queries"
     further_inputs = {"memory": "holds the tokens of the image"}
     purpose = "The learned query chooses from which tokens of the image to read."
+
+    # as in torch.nn.MultiheadAttention
+    fused: str = "in_proj"
+    output: str = "out_proj"

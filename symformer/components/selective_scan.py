@@ -62,5 +62,5 @@ class SelectiveScan(Component):
         channels = ops.heads(x, H_ssm, one)
         write, read = (ops.heads(each, one, N_state) for each in (write, read))
         y = ops.merge(ops.scan("scan", channels, step, write, read, stored))
-        y = ops.multiply("gated", y, ops.activation("gate", gate, "silu"))
+        y = ops.multiply("gated", y, ops.activation("gate", gate, "silu", module=False))
         return ops.linear("out_proj", y, width, bias=self.bias)

@@ -70,6 +70,7 @@ class SelfAttention(Component):
     key: str = "k_proj"
     value: str = "v_proj"  # "" if the values are the keys before their norm and their rotation
     fused: str = ""  # the single matrix of queries, keys and values, if there is one
+    fused_module: bool = True  # whether it is a module; otherwise NAME_weight and NAME_bias are parameters
     output: str = "o_proj"  # "" if the merged heads are the output
     gate: str = ""  # the name of the sigmoid gate of the output, computed by the query projection, or ""
     query_norm: str = "q_norm"
@@ -192,7 +193,7 @@ class SelfAttention(Component):
             self.kv_heads * value_width,
         )
         if self.fused:
-            joint = ops.linear(self.fused, x, queries + keys + values, bias=self.bias)
+            joint = ops.linear(self.fused, x, queries + keys + values, bias=self.bias, module=self.fused_module)
             q, k, v = ops.split(joint, (queries, keys, values))
         else:
             wide = ops.linear(self.query, x, queries * (2 if self.gate else 1), bias=self.bias)

@@ -10,6 +10,7 @@ from typing import Any
 
 from sympy import Add, Symbol, expand
 
+from ..formulas.account import Line as AccountLine
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..formulas.part_labels import REST
@@ -152,6 +153,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     if form == "short":
         blocks = short_form(blocks, found.figure if len(chapters) == 1 else None)
     blocks = _with_rests(blocks)
+    blocks = _with_parts_of_layers(blocks, found.quantities)
     symbols_of(blocks)
     blocks, keys = with_references(blocks)
     titles = [each.formula.measure.title for each in found.quantities]
@@ -180,6 +182,44 @@ def _with_rests(blocks: Sequence[Block]) -> list[Block]:
                 made.append(Paragraph(["Here, ", Math(label), " is the total of ", module, WITHOUT]))
             known.add(label)
     return made
+
+
+def _with_parts_of_layers(blocks: Sequence[Block], quantities: Sequence[QuantityFacts]) -> list[Block]:
+    """Return blocks in which the first total of modules that the class keeps in the layer itself is explained.
+
+    The two matrices of BART's feed-forward network are modules of the layer, so no module has the name of that network.
+    """
+    meanings: dict[Label, tuple[str, ...]] = {}
+    for each in quantities:
+        for section in each.parts.steps.sections if each.parts else ():
+            for label, line in zip(section.chain.labels if section.chain else (), section.lines, strict=False):
+                if isinstance(label, Label) and (modules := _modules_of_layer(line)):
+                    meanings[label] = modules
+    made: list[Block] = []
+    for block in blocks:
+        made.append(block)
+        steps = (block.chain.labels, block.chain.steps) if isinstance(block, Equation) else ()
+        used = dict.fromkeys(each for some in steps for one in some for each in nodes(one) if isinstance(each, Label))
+        for label in used:
+            if label not in meanings:
+                continue
+            modules = meanings[label]
+            labels = [each for each, some in meanings.items() if some == modules and each.letter == label.letter]
+            meanings = {each: some for each, some in meanings.items() if each not in labels}
+            verb = " is the total of " if len(labels) == 1 else " are the totals of "
+            names = listed(*([Code(each)] for each in modules))
+            made.append(Paragraph(["Here, ", *listed(*([Math(each)] for each in labels)), verb, *names, "."]))
+    return made
+
+
+def _modules_of_layer(line: AccountLine) -> tuple[str, ...]:
+    """Return the modules that a part consists of if they are modules of the layer around it, else nothing."""
+    path = ".".join(word for word in line.path.split(".") if word != "*")
+    if not line.name or line.entry is not None or line.part is None or line.key != f"{path}.{line.name}".lstrip("."):
+        return ()
+    entries = [below.entry for below in line.walk() if below.entry is not None and below.each != 0]
+    named = dict.fromkeys(each.path.removeprefix(line.path).strip(".") for each in entries if each.module)
+    return tuple(filter(None, named))
 
 
 WITHOUT = " without its parts that have totals of their own."

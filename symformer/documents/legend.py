@@ -28,6 +28,7 @@ from ..output.blocks import (
     Paragraph,
     Piece,
     computations_of,
+    listed,
     maybe,
     plain,
 )
@@ -57,9 +58,9 @@ BASIS: Line = [
     "a bias, with the name of their module as a subscript, and a function with the name of a module applies that "
     "module. Paths are shortened as far as they stay unambiguous, and ",
     Code("*"),
-    " stands for the index of a layer. In the explanation of a function, the letters in its brackets are its arguments. "
-    "Dropout, some constant factors, clamping bounds and the small constant that norms add before the square root are "
-    "omitted.",
+    " stands for the index of a layer. In the explanation of a function, the letters in its brackets are its "
+    "arguments. Dropout, some constant factors, clamping bounds and the small constant that norms add before the "
+    "square root are omitted.",
 ]
 
 
@@ -85,12 +86,43 @@ def introduced(blocks: Sequence[Block], known: set[str]) -> list[Block]:
         every = entries(computations)
         used = {row.word for row in every}
         found += _meanings([row for row in every if row.local or row.word not in known])
+        found += _divided(computations, known)
         heads = any(word.startswith("softmax") for word in used)
         if heads and not any(word.startswith("softmax") for word in known):
             shared = any(_has_shared_heads(each) for each in computations)
             found.append(Paragraph([HEADS, *maybe(shared, SHARED_HEADS)]))
         known |= used or {""} if computations else set()
     return found
+
+
+def _divided(computations: Iterable[Computation], known: set[str]) -> list[Block]:
+    """Return a sentence on each parameter whose rows several products read, such as those of queries and of keys.
+
+    The names of these parameters are added to the known words.
+    """
+    rows: dict[str, dict[str, list[TensorName]]] = {}
+    for line in (line for computation in computations for line in computation.lines):
+        for each in nodes(line.shown):
+            if (
+                isinstance(each, TensorName)
+                and each.letter in "Wb"
+                and isinstance(each.index, TensorName)
+                and each.index != _EXPERT
+            ):
+                some = rows.setdefault(each.below, {}).setdefault(each.letter, [])
+                some += [] if each in some else [each]
+    made: list[Block] = []
+    for name, letters in rows.items():
+        if (word := f"rows of {name}") in known:
+            continue
+        known.add(word)
+        said: list[Piece] = []
+        for letter, shown in letters.items():
+            what = Code(f"{name}_{'bias' if letter == 'b' else 'weight'}")
+            start: Line = [", and ", what, " of "] if said else ["Here, ", what, " consists of the rows of "]
+            said += [*start, *listed(*([Math(each)] for each in shown)), *maybe(not said, ", in this order")]
+        made.append(Paragraph([*said, "."]))
+    return made
 
 
 def entries(computations: Iterable[Computation]) -> list[LegendEntry]:

@@ -371,20 +371,27 @@ def id_of(line: AccountLine, formula: Formula) -> str:
 
 
 def _silent(formula: Formula) -> list[Block]:
-    """Return a paragraph on the parts that contribute nothing, and why a tied module does not."""
+    """Return a paragraph on the modules and parameters that contribute nothing, and why a tied module does not."""
     counting = [line.path for line in formula.root.walk() if line.each != 0]
+    entries = [(line, line.entry) for _, line in formula.root.leaves() if line.entry]
+    read = {weight.path for line, entry in entries if line.each != 0 for weight in entry.shared}
+    parameters = {entry.path for _, entry in entries if entry.is_parameter}
     names = [
         row.path
         for row in formula.rows
         if row.each == 0 and not any(path == row.path or path.startswith(f"{row.path}.") for path in counting)
     ]
     names = [*{class_path(name, formula): name for name in reversed(names)}.values()][::-1]
-    if not names:
+    line: list[Piece] = []
+    for noun, some in (
+        ("module", [name for name in names if name not in parameters]),
+        ("parameter", [name for name in names if name in parameters - read]),
+    ):
+        if some:
+            start = f"These {noun}s contribute nothing: " if len(some) > 1 else f"This {noun} contributes nothing: "
+            line += [*maybe(line, " "), start, *listed(*([named(name, formula)] for name in some)), "."]
+    if not line:
         return []
-    line: list[Piece] = ["These modules contribute nothing: "]
-    for index, name in enumerate(names):
-        line += [", " if index else "", named(name, formula)]
-    line.append(".")
     for said in tied_modules(formula):
         line += [" ", *said]
     return [Paragraph(line)]

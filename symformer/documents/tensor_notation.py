@@ -51,7 +51,9 @@ def module_of(path: str) -> tuple[str, str]:
     module, _, last = path.rpartition(".")
     if last in ("weight", "bias"):
         return module, module.rpartition(".")[2]
-    return path.removesuffix("_bias"), last.removesuffix("_bias")
+    for end in ("_weight", "_bias"):  # parameters that are not in a module of their own
+        path, last = path.removesuffix(end), last.removesuffix(end)
+    return path, last
 
 
 def table_of(x: Tensor, scope: Scope) -> str:

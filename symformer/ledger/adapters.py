@@ -134,7 +134,7 @@ class _AdaptedOperations(Operations):
             return super().linear(name, x, out, **{**facts, "module": True, "recalled": self._recalled})
         y = super().linear(name, x, out, **facts)
         path = self._path(name)
-        if not facts.get("logits"):
+        if facts.get("module", True) and not facts.get("logits"):
             self.names.add(path.rpartition(".")[2])
         again = self._linear & {weight.path.rpartition(".")[0] for weight in facts.get("shared", {}).values()}
         self._linear.add(path)
@@ -144,6 +144,8 @@ class _AdaptedOperations(Operations):
         for adapter in wanted:
             if facts.get("logits"):
                 raise OptionError(f"{adapter}: {path} is the LM head, and adapters of the LM head are not supported")
+            if not facts.get("module", True) and not facts.get("shared"):
+                raise RuleError(f"{adapter}: {path} is not a module, and adapters of parameters are not supported")
             if facts.get("shared"):
                 raise RuleError(
                     f"{adapter}: {path} uses a matrix, or rows of one, that is stored elsewhere, and adapters of such "

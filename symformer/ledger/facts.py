@@ -265,13 +265,18 @@ class Entry:
     # Whether it runs over all cached tokens rather than the new ones; for scores, whether their keys do.
     recalled: bool = False
     logits: bool = False  # whether its output has one number per token of the vocabulary
-    module: bool = False  # whether it is a separate module in torch's print(model)
+    module: bool = False  # whether it is a separate module in torch's print(model), or a stored parameter
     used: Expr = ONE  # the share of its copies whose results reach the output; the others get no gradient
     reused: bool = False  # attention: whether the keys and values are those that an earlier layer computes and caches
     blocks: bool = False  # attention: whether tokens of an image or of a prompt also attend to its later tokens
     measured: str = ""  # the only quantity it was traced for; "" for an operation, which counts for every quantity
     share: Tensor | None = None  # keys or values gathered from all ranks: this rank's shard
     summed: Shape | None = None  # linear layer with a sum over ranks: the shape of this rank's result, before the bias
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether it is a stored parameter itself, or applies parameters that are not in a module of their own."""
+        return any(weight.path == self.path for weight in self.weights)
 
     def __post_init__(self) -> None:
         if self.weights and self.kind not in (*STORING, OperationKind.OBSERVED):

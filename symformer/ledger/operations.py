@@ -117,6 +117,7 @@ class Operations:
         self._weights: dict[str, Weight] = {}
         self._share: Expr = ONE  # of the layers being recorded, the share that stores weights
         self._encoding = False  # whether the operations being recorded are those of an encoder of a language model
+        self._functions: tuple[str, ...] = getattr(part, "functions", ())
         self._used: Expr = ONE  # of the operations being recorded, the share whose results reach the output
         self._detached = False  # whether the operations being recorded run without gradients
 
@@ -280,13 +281,18 @@ class Operations:
     ) -> Tensor:
         """x[…, in] -> y[…, out]: a matrix ``[out, in]`` and an optional bias ``[out]``.
 
-        Weights given as ``shared`` are stored elsewhere; the others are stored here. With ``float32``, the product is
-        computed in single precision for every dtype.
+        Weights given as ``shared`` are stored elsewhere; the others are stored here. Without a ``module``, these are
+        parameters NAME_weight and NAME_bias of the part. With ``float32``, the product is computed in single precision
+        for every dtype.
         """
         wanted: dict[str, Shape] = {"weight": (out, x.width)}
         if bias:
             wanted["bias"] = (out,)
-        stored = self._weights_of(name, wanted, shared)
+        if module:
+            stored = self._weights_of(name, wanted, shared)
+        else:
+            own = {part: shape for part, shape in wanted.items() if part not in shared}
+            stored = tuple(self._store(f"{name}_{part}", "", shape) for part, shape in own.items())
         facts = {"weights": stored, "shared": tuple(shared.values()), "module": module, "logits": logits}
         facts |= {"recalled": recalled, "capped": capped, "function": function}
         return self._write(OperationKind.LINEAR, name, (x,), (*x.shape[:-1], out), **facts)
@@ -922,6 +928,8 @@ class Operations:
     def _write(self, kind: OperationKind, name: str, inputs: tuple[Tensor, ...], shape: Shape, **facts: Any) -> Tensor:
         path = self._path(name)
         has_weights = bool(facts.get("weights") or facts.get("shared"))
+        if not facts.get("weights") and any(f".{path}".endswith(f".{name}") for name in self._functions):
+            facts["module"] = False
         trained = has_weights and not facts.get("fixed") and self._trained(kind, path)
         facts = {**facts, "frozen": has_weights and not trained, "used": self._used, "detached": self._detached}
         grad = ONE if trained else max((x.grad for x in inputs), key=_share, default=ZERO)

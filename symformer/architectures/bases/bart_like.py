@@ -21,6 +21,7 @@ FAIRSEQ: Called = {
     L_enc: ("encoder_layers", "num_hidden_layers"),
     L_dec: ("decoder_layers",),
 }
+DROPOUTS = ("dropout", "activation_dropout")  # which the classes apply by a function
 
 
 def both(field: str, default: int, *others: str) -> Field:

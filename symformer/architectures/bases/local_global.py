@@ -14,6 +14,9 @@ from .llama_like import ROTARY_HEADS, LlamaLike
 from .stacked import Stack
 from .windowed import WINDOW
 
+# The tables of both kinds of layers, which the module ``rotary_emb`` computes.
+ROTARY_KINDS = ("rotary_emb.global", "rotary_emb.local")
+
 
 def local_global(local: int, depth: int) -> Layers:
     """Return the layers of a config: ``local`` layers with a window per layer without, and the default depth."""

@@ -17,9 +17,6 @@ from ..base_architecture import option
 from .clip_vision import CLIP_VISION
 from .multimodal import IMAGE, Multimodal
 
-# torch's word -> symformer's, for the fused matrix of the attention pooling
-POOLING_NAMES = {"in_proj_weight": "in_proj.weight", "in_proj_bias": "in_proj.bias"}
-
 
 @dataclass(frozen=True)
 class WholePatches(Field):

@@ -25,6 +25,8 @@ from ...ledger.operations import Operations
 from ..base_architecture import BoolField, Choice, Field, Fields, ProbabilityField, option
 from .encoder_decoder import EncoderDecoder, Tower
 
+# The dropout of attention weights is a function. Each sublayer has its own dropout, ``layer.0.dropout`` for the first.
+FUNCTIONS = ("SelfAttention.dropout", "EncDecAttention.dropout", "*.dropout")
 AUTHOR = "the transformers class, with its head untied by symformer"
 
 

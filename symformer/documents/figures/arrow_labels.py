@@ -35,6 +35,12 @@ def _grouped(shown: Tree, *more: type[Tree]) -> Line:
     return ["(", Math(shown), ")"] if isinstance(shown, (Sum, Minus, *more)) else [Math(shown)]
 
 
+def _without_ones(shape: Shape | None) -> Shape:
+    """Return a shape without its first axes of 1, which broadcasting may add."""
+    axes = tuple(shape or ())
+    return axes if not axes or axes[0] != 1 else _without_ones(axes[1:])
+
+
 def label_arrows(graph: Graph, ports: Sequence[Shape]) -> Graph:
     """Return a graph whose arrows have labels.
 
@@ -56,13 +62,13 @@ def label_arrows(graph: Graph, ports: Sequence[Shape]) -> Graph:
         into[each.target].append(each)
 
     def changed(arrow: Arrow) -> bool:
-        shape = tuple(arrow.shape or ())
+        shape = _without_ones(arrow.shape)
         if not arrow.source:
-            return shape != tuple(ports[arrow.leaves])
+            return shape != _without_ones(ports[arrow.leaves])
         if arrow.source in signs:
             return all(map(changed, into[arrow.source]))
         turned = (*shape[:-2], *shape[:-3:-1])  # a view with the last two axes exchanged
-        return not {shape, turned} & {tuple(each.shape or ()) for each in into[arrow.source]}
+        return not {shape, turned} & {_without_ones(each.shape) for each in into[arrow.source]}
 
     known: set[tuple[str, int, str, Shape]] = set()
     arrows: list[Arrow] = []

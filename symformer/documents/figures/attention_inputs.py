@@ -1,4 +1,4 @@
-"""What attention reads each of its inputs as: queries, keys or values."""
+"""What an operation reads each of its inputs as: attention reads queries, keys or values; a product may add 1."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ...ledger.facts import Entry, OperationKind, Tensor
 
 ALL = frozenset("qkv")
+PLUS_ONE = "+ 1"  # next to the arrow of an input to which a product adds 1
 
 
 def attention_roles(entries: Sequence[Entry], entry: Entry, read: Sequence[Tensor], alone: bool) -> dict[int, str]:
@@ -43,6 +44,8 @@ def _direct(entry: Entry) -> tuple[str, ...]:
             return ("q", "k")
         case OperationKind.MIX:
             return ("", "v")
+        case OperationKind.MULTIPLY if entry.function == "lifted":
+            return ("", PLUS_ONE)
     return ()
 
 
@@ -53,7 +56,7 @@ def _roles(entries: Sequence[Entry]) -> dict[int, frozenset[str]]:
         direct = _direct(entry)
         for place, tensor in enumerate(entry.inputs):
             if direct:
-                found[id(tensor.root)] |= frozenset(filter(None, direct[place : place + 1]))
+                found[id(tensor.root)] |= ALL.intersection(direct[place : place + 1])
             else:
                 found[id(tensor.root)] |= found[id(entry.output.root)]
     return found

@@ -101,10 +101,15 @@ def _joined(terms: Sequence[Tree], goes_on: bool) -> Line:
 
 
 def shorten(piece: Code | Strong, room: float, ruler: Ruler, size: float) -> Line:
-    """Return a name, shortened in the middle if it does not fit."""
+    """Return a name; if it does not fit, without the first words of its path, or else shortened in the middle."""
     words, width = piece.text, ruler.width([piece], size)
     if width <= room or len(words) < 4:
         return [piece]
+    path = words.split(".") if isinstance(piece, Code) else []
+    for start in range(1, len(path)):
+        ending = Code(f"…{'.'.join(path[start:])}")
+        if ruler.width([ending], size) <= room:
+            return [ending]
     keep = max(2, int(len(words) * room / width) - 2)
     return [type(piece)(f"{words[: keep // 3]}…{words[len(words) - (keep - keep // 3) :]}")]
 

@@ -122,7 +122,7 @@ def _drawn(facts: FigureFacts, part: AccountLine, page: Page, ruler: Ruler | Non
     from .figure_builder import FigureBuilder
     from .figure_page import drawing
 
-    figure = FigureBuilder(facts).part(part.key)
+    figure = FigureBuilder(facts).part(part.key, amounts=False)
     amount = replace(figure.amount, value=None)
     target = f"{facts.subject.name} {class_path(part.path, facts.formula)}"
     shown = replace(

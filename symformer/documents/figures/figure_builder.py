@@ -18,7 +18,7 @@ from ...language.shape_lines import shape_line
 from ...language.sizes import evaluate, substitute
 from ...language.symbols import V
 from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope, Tensor
-from ...output.blocks import Code, Math
+from ...output.blocks import Code, Math, capital
 from ...output.blocks import Line as Words
 from ...views.figure_facts import FigureFacts
 from ...views.formula_facts import is_per_rank
@@ -26,7 +26,7 @@ from ...views.summary import share
 from .arrow_labels import label_arrows, shape_text
 from .expert_choice import ExpertChoice, expert_choice, routers
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
-from .flow import Draft, Flow, group_experts, merge_sums
+from .flow import Draft, Flow, divided_weights, group_experts, merge_sums
 from .layer_strip import layer_strips
 from .operation_labels import READS, operation, role
 
@@ -47,8 +47,11 @@ class FigureBuilder:
         self.alone = {
             weight.path for entry in alone for weight in entry.weights
         }  # drawn as their own nodes, with arrows
+        every = [entry for _, entry in self.together] + [entry for _, entry in self.ledger]
+        self.unit = {id(entry.output.root) for entry in every if entry.function == "l2"}  # tensors of length 1
+        self.divided = divided_weights(self.ledger)
         self.strips = [*layer_strips(self.ledger, facts.layers, self.subject.known)]
-        self.routers = routers([entry for _, entry in self.together] + [entry for _, entry in self.ledger])
+        self.routers = routers(every)
         self.layers = [line.path for line in self.root.walk() if line.path.endswith("*")]
 
     def architecture(self) -> Figure:
@@ -90,8 +93,11 @@ class FigureBuilder:
             return [shape_text(each.name, each.dims) for each in outputs]
         return [shape_text("logits" if each.width == V else "", each.shape) for each in tensors]
 
-    def part(self, path: str) -> Figure:
-        """Return the figure of one part with tensor shapes. Raises UnknownNameError and OptionError."""
+    def part(self, path: str, amounts: bool = True) -> Figure:
+        """Return the figure of one part with tensor shapes. Raises UnknownNameError and OptionError.
+
+        Without amounts, a parameter whose rows are read separately has no box: the operations that read it name it.
+        """
         if self.seen:
             raise OptionError(
                 f"{self.formula.id} is traced from code, so the data flow in a part is unknown; draw the whole model"
@@ -102,9 +108,10 @@ class FigureBuilder:
         drafts = [
             Draft(below.key, below, None if isinstance(item, Entry) else item, count=below.count)
             for item, below in zip(scope.items, line.lines, strict=True)
+            if amounts or not self._is_divided(item)
         ]
         drafts = group_experts(drafts, line)
-        flow = Flow(ledger, drafts, None)
+        flow = Flow(ledger, drafts, None, frozenset() if amounts else self.divided)
         graph = self._graph(drafts, flow, None, line.path)
         read = {each.source for each in graph.arrows}
         gives = [node.key for node in graph.nodes if node.key not in read]
@@ -141,6 +148,12 @@ class FigureBuilder:
                     raise OptionError(f"{path} is a single operation; give the part that contains it")
                 keys.append(line.key)
         raise UnknownNameError("part", path, dict.fromkeys(filter(None, keys)))
+
+    def _is_divided(self, item: Entry | Scope) -> bool:
+        """Return True for parameters whose rows operations read separately."""
+        if not isinstance(item, Entry) or item.kind is not OperationKind.PARAMETER:
+            return False
+        return {weight.path for weight in item.weights} <= self.divided
 
     # -- choice of nodes -------------------------------------------------------------------------------------------
 
@@ -197,6 +210,8 @@ class FigureBuilder:
         name = line.path.removeprefix(path).strip(".*")
         if not name and line.entry is not None:
             name = ", ".join(weight.path.rpartition(".")[2] for weight in line.entry.weights)
+        if not (self.seen or draft.frame or any(entry.module or entry.weights for entry in draft.entries)):
+            name = ""  # of operations without modules and parameters
         amount = self._amount(line.each, draft.count)
         if draft.frame:
             graph = self._graph(draft.items, flow, draft, line.path)
@@ -245,6 +260,10 @@ class FigureBuilder:
 
     def _title(self, line: Line) -> str:
         if line.entry is not None:
+            if line.entry.kind is OperationKind.MATCH and all(id(x.root) in self.unit for x in line.entry.inputs):
+                return "Cosine similarities"
+            if any(weight.path in self.divided for weight in line.entry.shared):
+                return capital(line.entry.path.rpartition(".")[2])  # such as the queries of cross-attention
             return "Router" if line.entry.path in self.routers else operation(line.entry)
         return "" if line.part is None or isinstance(line.part, Module) else line.part.title
 
@@ -271,6 +290,9 @@ class FigureBuilder:
         entries = draft.entries
         own = {weight.path for entry in entries for weight in entry.weights} | self.alone
         shared = dict.fromkeys(weight.path for entry in entries for weight in entry.shared if weight.path not in own)
+        rows = [weight.path for entry in entries for weight in entry.shared if weight.path in self.divided]
+        if rows and draft.scope is None:
+            yield ["rows of ", Code(rows[0].rpartition(".")[2])]
         if shared:
             yield [READS, Code(", ".join(shared))]
         rotates = [entry.kind is OperationKind.ROTATE for entry in entries]

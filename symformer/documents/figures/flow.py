@@ -71,6 +71,13 @@ def group_experts(drafts: Sequence[Draft], line: Line) -> list[Draft]:
     return [*drafts[:first], frame, *drafts[last:]]
 
 
+def divided_weights(ledger: Ledger) -> frozenset[str]:
+    """Return the paths of stored weights that operations read some rows of, as queries, keys and values do."""
+    stored = {weight.path: weight.shape for _, weight in ledger.weights}
+    read = (weight for _, entry in ledger if entry.kind is OperationKind.LINEAR for weight in entry.shared)
+    return frozenset(each.path for each in read if each.shape != stored.get(each.path, each.shape))
+
+
 def _is_expert(draft: Draft) -> bool:
     return draft.line.entry is not None and draft.line.entry.kind is OperationKind.EXPERTS
 
@@ -97,13 +104,21 @@ Chain = tuple[Draft, ...]  # the frames that contain a node, outermost first, an
 class Flow:
     """The arrows and ports of every graph of a figure."""
 
-    def __init__(self, ledger: Ledger, drafts: Sequence[Draft], inputs: Sequence[str] | None) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        drafts: Sequence[Draft],
+        inputs: Sequence[str] | None,
+        hidden: frozenset[str] = frozenset(),  # the paths of stored weights that are not drawn
+    ) -> None:
         self._inputs = inputs  # the names of the model's inputs; None for a part, whose inputs can be any tensors
         self._made: dict[int, Entry] = {}
         for _, entry in ledger:  # the first wins: moves between ranks are views of another operation's output
             self._made.setdefault(id(entry.output.root), entry)
         stored = (entry for _, entry in ledger if entry.kind is OperationKind.PARAMETER)
-        self._stored = {weight.path: entry.output for entry in stored for weight in entry.weights}
+        self._stored = {
+            weight.path: entry.output for entry in stored for weight in entry.weights if weight.path not in hidden
+        }
         self._chains: dict[int, Chain] = {}  # the place of each operation
         self._inside: dict[
             int, tuple[Draft | None, Tensor]

@@ -40,7 +40,7 @@ OPERATIONS = {
     OperationKind.ROUTE: "Expert selection",
     OperationKind.EXPERTS: "Linear of each expert",
     OperationKind.COMBINE: "Weighted sum",
-    OperationKind.MATCH: "Match",
+    OperationKind.MATCH: "Pairwise products",
     OperationKind.CHOOSE: "Key selection",
     OperationKind.COMPRESS: "Compression",
     OperationKind.SCAN: "Scan",
@@ -75,6 +75,7 @@ FUNCTIONS = {
 }
 NORMS = {
     "layer": "Layer normalization",
+    "l2": "L2 normalization",
     "rms": "RMS normalization",
     "rms_groups": "RMS normalization of groups",
 }
