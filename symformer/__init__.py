@@ -115,7 +115,7 @@ __all__ = [
     "verify",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The module of each public name, imported on first use to keep ``import symformer`` fast.
 _HOMES = {
