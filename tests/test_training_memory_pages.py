@@ -85,10 +85,13 @@ def test_the_bytes_whose_sizes_are_known_are_stated() -> None:
     """Float32 weights, gradients and two moments: 16 bytes for each parameter of Llama 3 8B, 8,030,261,248 on its model
     card; and a counter of 4 bytes for each of 9 weights in 32 layers, and of the 3 others.
     """
-    stated = "For llama-3-8b, the weights, the gradients and the optimizer's state take {:,} bytes."
-    assert stated.format(16 * 8_030_261_248 + 4 * (9 * 32 + 3)) in said("llama-3-8b", "train-memory")
-    stated = "For llama-3-8b, the weights take {:,} bytes."
-    assert stated.format(2 * 8_030_261_248) in said("llama-3-8b", "inference-memory")
+    stated = "For llama-3-8b, the weights, the gradients and the optimizer's state take {:,} bytes ({})."
+    # 128,484,181,132 / 10⁹ and / 2³⁰
+    assert stated.format(16 * 8_030_261_248 + 4 * (9 * 32 + 3), "128.48 GB, 119.66 GiB") in said(
+        "llama-3-8b", "train-memory"
+    )
+    stated = "For llama-3-8b, the weights take {:,} bytes ({})."
+    assert stated.format(2 * 8_030_261_248, "16.06 GB, 14.96 GiB") in said("llama-3-8b", "inference-memory")
 
 
 def test_a_page_without_activations_does_not_define_them() -> None:

@@ -148,7 +148,21 @@ DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
 }
 # Names of modules, dropout, casts, the layout of weights, and the length of the cache.
 IGNORED = (
-    *("query", "key", "value", "output", "fused", "query_norm", "key_norm", "merged_norm", "gate", "up", "act", "down"),
+    *(
+        "query",
+        "key",
+        "value",
+        "output",
+        "fused",
+        "fused_module",
+        "query_norm",
+        "key_norm",
+        "merged_norm",
+        "gate",
+        "up",
+        "act",
+        "down",
+    ),
     *(
         "norm_name",
         "sparsity_name",

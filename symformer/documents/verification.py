@@ -133,7 +133,7 @@ def short_check(found: CheckFacts) -> Line:
     line: list[Piece] = ["Certified ", *maybe(other, "under ", Code(other), " "), "against "]
     line += [
         Code(certificate.witness),
-        f" ({versions}) by comparing {_briefly(certificate)}, {_drawn([certificate])}. {_differing([certificate])}",
+        f" ({versions}): {_briefly(certificate)}, {_drawn([certificate])}. {_differing([certificate])}",
     ]
     share = (
         ""
@@ -205,7 +205,7 @@ def short_checks(found: Sequence[tuple[str, CheckFacts]]) -> list[Line]:
                 *maybe(other, "under ", Code(other), " "),
                 "against ",
                 *listed(*classes),
-                f" ({versions}) by comparing {compared}, {_drawn(certificates)}. {_differing(certificates)}",
+                f" ({versions}): {compared}, {_drawn(certificates)}. {_differing(certificates)}",
                 _bound(largest),
                 ".",
             ]
