@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from symformer import architectures
+from symformer.commands.cli import cli
 from symformer.documents.formats.site_html import FORMAT as BODY
 from symformer.language.errors import UnknownNameError
 from symformer.output.blocks import Code, Heading, Paragraph
@@ -24,6 +26,7 @@ from symformer.site.atlas_page import ModelFiles, model_files
 from symformer.site.atlas_target import atlas_targets, chosen_targets
 from symformer.site.compare_page import comparison_files
 from symformer.site.cost_table import cost_table
+from symformer.site.page_pool import pieces_of_work
 from symformer.site.reference_section import divided_pages, reference_page
 from symformer.site.site_builder import sitemap
 from symformer.site.site_file import SiteFile, SiteOptions
@@ -327,3 +330,14 @@ def test_a_long_reference_page_is_an_index_and_a_page_for_each_section() -> None
     assert '<a href="corrections.html">Numbers of &lt;b&gt;</a> / <span>Second</span>' in made[second]
     assert '<a rel="prev" href="corrections-first.html">Previous: First</a>' in made[second]
     assert "<h2" not in made[first] + made[second]
+
+
+def test_what_a_process_needs_for_a_model_can_be_pickled() -> None:
+    """The options of the command line have the commands, which the playground offers as forms."""
+    options = SiteOptions(base_url="https://example.org/", commands={"show": cli.commands["show"]})
+    targets = chosen_targets(("gpt2", "hf:bert-generation"))
+    work = pickle.loads(pickle.dumps(pieces_of_work(targets, options)))  # noqa: S301 (our own bytes)
+    assert [(target.name, given.base_url) for target, given in work] == [
+        ("gpt2", "https://example.org/"),
+        ("hf:bert-generation", "https://example.org/"),
+    ]

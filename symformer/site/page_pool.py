@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from multiprocessing import get_context
 
 from ..language.errors import SymformerError
@@ -27,13 +28,18 @@ def all_model_files(targets: Sequence[AtlasTarget], options: SiteOptions) -> Ite
 
     """
     workers = min(_processors(), -(-len(targets) // CHUNK))
-    work = [(target, options) for target in targets]
+    work = pieces_of_work(targets, options)
     if workers < 2 or len(targets) <= FEW:
         yield from map(_made, work)
         return
     # A fresh process imports the package again, which is the same on every platform and safe with threads.
     with get_context("spawn").Pool(workers, maxtasksperchild=RENEWED) as pool:
         yield from pool.imap(_made, work, chunksize=CHUNK)
+
+
+def pieces_of_work(targets: Sequence[AtlasTarget], options: SiteOptions) -> list[tuple[AtlasTarget, SiteOptions]]:
+    """Return what a process needs for each model. No page of a model needs the commands, which cannot be pickled."""
+    return [(target, replace(options, commands={})) for target in targets]
 
 
 def _processors() -> int:
