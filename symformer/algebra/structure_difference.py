@@ -28,6 +28,7 @@ from .structure_profile import (
     ONLY,
     OTHER,
     PARTS,
+    TEXT,
     VISION,
     StackProfile,
     in_towers,
@@ -186,7 +187,10 @@ def compare_structures(
                 found[-1] = _with_detail(found[-1], changes, own)
             elif differs:
                 name = "mixer" if part == "attention" and _is_mixer(changes) else part
-                found.append(PartDifference(f"{name} of the {stack}" if stack else name, changes, FrozenDict(own)))
+                name = f"{name} of the {stack}" if stack else name
+                # the factor and the bias of the similarities belong to neither tower
+                name = f"{name}, with the similarities" if stack == TEXT and part == "head" else name
+                found.append(PartDifference(name, changes, FrozenDict(own)))
     return StructureComparison(
         (first, second),
         tuple(_joined(found)),

@@ -12,6 +12,10 @@ from ..ledger.facts import Activation, Tensor
 from ..ledger.operations import Operations
 from .base import Component
 
+NO_CONTRACTION = (
+    "in that case the class multiplies instead of contracting, which changes its FLOPs; choose a larger value"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ChunkedScan(Component):
@@ -31,8 +35,11 @@ class ChunkedScan(Component):
     role = "state-space mixer"
     purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
     shapes = "x[B,S,E] -> y[B,S,E]"
-    # Over a dimension of size 1, transformers' einsum multiplies and does not contract.
-    constraints = (Divides(G_ssm, A_ssm), AtMost(Integer(2), N_state), AtMost(Integer(2), C_chunk))
+    constraints = (
+        Divides(G_ssm, A_ssm),
+        AtMost(Integer(2), N_state, NO_CONTRACTION),
+        AtMost(Integer(2), C_chunk, NO_CONTRACTION),
+    )
 
     bias: bool = False  # of the input and output projections
     convolution_bias: bool = True

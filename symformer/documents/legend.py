@@ -27,6 +27,7 @@ from ..output.blocks import (
     Math,
     Paragraph,
     Piece,
+    Table,
     computations_of,
     listed,
     maybe,
@@ -84,6 +85,8 @@ def introduced(blocks: Sequence[Block], known: set[str]) -> list[Block]:
             found.append(Paragraph(BASIS))
         found.append(block)
         every = entries(computations)
+        if isinstance(block, Table):  # which prints no shapes
+            every = [row for row in every if row.word != "…"]
         used = {row.word for row in every}
         found += _meanings([row for row in every if row.local or row.word not in known])
         found += _divided(computations, known)

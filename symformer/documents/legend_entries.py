@@ -154,7 +154,7 @@ ROWS = (
             "whichever is larger",
         ],
     ),
-    LegendEntry("j", TensorName("j"), ["the four positions of the square grid that are nearest to each patch"]),
+    LegendEntry("j", TensorName("j"), ["the four corners of the cell of the square grid that contains each patch"]),
     LegendEntry("s", TensorName("s"), ["the segment ids of the tokens"]),
     LegendEntry("c", TensorName("c"), ["the class ids, each an index into a table"]),
     LegendEntry("d", TensorName("d"), ["for each query and key, the table row of their distance"]),
@@ -189,7 +189,7 @@ ROWS = (
         LegendEntry(
             f"{other}_n",
             _at(other, _N),
-            ["the output of layer ", Math(_N), " of a further list, whose layers are numbered from 1 again"],
+            ["the output of layer ", Math(_N), " of the next layers, which are numbered from 1 again"],
         )
         for other in STACKS[1:]
     ),
@@ -513,7 +513,7 @@ ROWS = (
     LegendEntry(
         "interpolate",
         _word("interpolate"),
-        ["the mean of four rows for each patch, with the weights of a bilinear interpolation"],
+        ["the weighted mean of four rows for each patch, as in a bilinear interpolation"],
     ),
     LegendEntry("pool", _word("pool"), ["the mean of each square of neighbouring patches of an image"]),
     LegendEntry(
@@ -581,7 +581,10 @@ ROWS = (
     LegendEntry(
         "conv",
         _word("conv", TensorName("W"), _X),
-        [Math(_X), " convolved with the kernel ", Math(TensorName("W"))],
+        [
+            *("the convolution of ", Math(_X), " with the kernel ", Math(TensorName("W"))),
+            " (over patches, its stride is their side, and their positions become one axis)",
+        ],
     ),
     LegendEntry(
         "conv_channel",

@@ -269,9 +269,7 @@ def _totals(found: ModelTable, places: Mapping[tuple[int, str], str]) -> Table:
                 cells[first + at] = [*cells[first + at], " ", Ref(places[number, name])]
         rows.append(cells)
     caption = (
-        [*table.caption, " The number in parentheses is that of the equation of the total."]
-        if places
-        else table.caption
+        [*table.caption, " Numbers in parentheses refer to the equations of the totals."] if places else table.caption
     )
     return replace(table, rows=rows, caption=caption)
 

@@ -111,7 +111,7 @@ QUANTITY = Cached(
     },
     basis=BY_LAYOUT,
     decoded_tokens=0,
-    recurrent="The bytes of the recurrent state that each layer passes to the next token, for each of B sequences.",
+    recurrent="The bytes of the states that each recurrent layer passes to the next token, for each of B sequences.",
     notes={
         reuses: REUSED,
         scans: STATES.format(layer="state-space"),

@@ -201,7 +201,7 @@ def _means(shape: tuple[Expr, ...], size: Expr) -> tuple[StateTensor, ...]:
     return (StateTensor("row means", (*before, rows, size)), StateTensor("column means", (*before, columns, size)))
 
 
-_WIDTH = "the dtype of the updated weight (4 bytes per element; 2 with recipe=pure-bf16)"
+_WIDTH = "the dtype of the updated weight (4 bytes per number; 2 with recipe=pure-bf16)"
 _COUNTER = "a step counter of 4 bytes per weight tensor"
 _CUT = "whether a shard of a weight is quantized, and in how many blocks, depends on how the weight is cut"
 _MEANS = "the row and column means of a matrix cannot be sharded like its elements"
@@ -226,7 +226,7 @@ def _torchao(format_: str, moment: str, block: int) -> str:
 
 OPTIMIZERS: Mapping[str, Optimizer] = MappingProxyType(
     {
-        "adam": Optimizer(f"Adam and AdamW of torch: two moments per element in {_WIDTH}, and {_COUNTER}", adam),
+        "adam": Optimizer(f"Adam and AdamW of torch: two moments per element, each in {_WIDTH}, and {_COUNTER}", adam),
         "adam-8bit": Optimizer(
             f"Adam8bit and AdamW8bit of bitsandbytes, for every weight: two moments of {_BLOCKS}; {_SMALL}; "
             f"{_TWO_TABLES}",
@@ -262,11 +262,11 @@ OPTIMIZERS: Mapping[str, Optimizer] = MappingProxyType(
             like_weight("first moment", "second moment", "largest second moment", once=("step",)),
         ),
         "nadam": Optimizer(
-            f"NAdam of torch: two moments per element in {_WIDTH}, and a step counter and a product of momentum "
+            f"NAdam of torch: two moments per element, each in {_WIDTH}, and a step counter and a product of momentum "
             "factors of 4 bytes each per weight tensor",
             like_weight("first moment", "second moment", once=("step", "product of momentum factors")),
         ),
-        "radam": Optimizer(f"RAdam of torch: two moments per element in {_WIDTH}, and {_COUNTER}", adam),
+        "radam": Optimizer(f"RAdam of torch: two moments per element, each in {_WIDTH}, and {_COUNTER}", adam),
         "adamax": Optimizer(
             f"Adamax of torch: the first moment and the largest gradient per element in {_WIDTH}, and {_COUNTER}",
             like_weight("first moment", "largest gradient", once=("step",)),

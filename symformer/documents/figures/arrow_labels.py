@@ -26,6 +26,9 @@ def shape_text(name: str, shape: Shape) -> Line:
 
 def _dimension(shown: Tree) -> Line:
     """Return a dimension, with a slash in a quotient, because a fraction in a small label would not be legible."""
+    if isinstance(shown, Sum) and any(isinstance(term, FractionNode) for term in shown.terms):
+        signed = [[" + ", *_dimension(term)] for term in shown.terms]
+        return [piece for pieces in signed for piece in pieces][1:]
     if not isinstance(shown, FractionNode):
         return [Math(shown)]
     return [*_grouped(shown.numerator), "/", *_grouped(shown.denominator, Product)]

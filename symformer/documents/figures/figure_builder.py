@@ -87,10 +87,10 @@ class FigureBuilder:
         outputs = shape_line(self.facts.shapes).outputs
         given = self.ledger.output
         tensors = [each for each in (given if isinstance(given, tuple) else (given,)) if isinstance(each, Tensor)]
-        if outputs and len(outputs) == len(tensors):  # the shape of a tensor also has the axes that "..." stands for
-            return [shape_text(each.name, tensor.shape) for each, tensor in zip(outputs, tensors, strict=True)]
-        if outputs:
-            return [shape_text(each.name, each.dims) for each in outputs]
+        if outputs:  # the shape of a tensor also has the axes that "..." stands for
+            found = tensors if len(outputs) == len(tensors) else [None] * len(outputs)
+            pairs = zip(outputs, found, strict=True)
+            return [shape_text(a.name, b.shape if b and len(b.shape) > len(a.dims) else a.dims) for a, b in pairs]
         return [shape_text("logits" if each.width == V else "", each.shape) for each in tensors]
 
     def part(self, path: str, amounts: bool = True) -> Figure:

@@ -76,10 +76,10 @@ def aligned_figures(
         caption: Line = [
             "The structures of ",
             *listed(*([Code(name)] for _, name in some)),
-            ". Parts in grey with a thin edge are as in ",
+            ". A heavy edge and ≠ mark parts that ",
             Code(first_name),
-            "; ≠ and a heavy edge mark parts that it lacks, or that have another computation, mask, activation or "
-            "biases there. Sizes and the number of sublayers in a block do not count as differences.",
+            " does not have or that compute something else; parts in grey with a thin edge are the same. Sizes and the "
+            "number of sublayers in a block do not count as differences.",
         ]
         shown = [found for found, _ in some]
         blocks.append(FigureBlock(partial(_columns, shown, first), caption, f"survey.structure.{start + 1}"))
