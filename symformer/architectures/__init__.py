@@ -10,10 +10,11 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-from sympy import Integer
+from sympy import Expr, Integer
 
 from .. import components
 from ..configs.architecture_lookup import reader
+from ..configs.config_fields import Field
 from ..configs.config_source import OpenedConfig, config_of
 from ..language.errors import ConfigError, OptionError, TargetError, UnknownNameError
 from ..language.registry import Registry
@@ -291,6 +292,7 @@ def _places(fields: Fields) -> dict[str, ConfigLocation]:
             of=place.part_of,
             rule=place.rule,
             twins=place.twins,
+            null=place.default if isinstance(place, Field) and place.null and isinstance(place.default, Expr) else None,
         )
         for size, place in fields.sizes.items()
     }

@@ -541,7 +541,7 @@ def _alphabet(
         [
             [Math.of(size)],
             [size_meaning(size, places.get(size.name))],
-            _place(size, places.get(size.name)),
+            _place(size, places.get(size.name), formula),
             _integer(known.get(size)),
         ]
         for size in sorted(used, key=print_order)
@@ -566,7 +566,7 @@ def _further_symbols(blocks: Sequence[Block], shown: Sequence[Block], owner: str
     return [Paragraph([*said, "."], defines=True)] if more else []
 
 
-def _place(size: Symbol, place: ConfigLocation | None) -> Line:
+def _place(size: Symbol, place: ConfigLocation | None, formula: Formula) -> Line:
     """Return the config field of a size; empty for a size of the run, which no config contains."""
     if place is None or (letter(size).run and place.field == size.name):
         return []
@@ -578,7 +578,9 @@ def _place(size: Symbol, place: ConfigLocation | None) -> Line:
         return [Code(place.field), ": ", *sentence(place.rule)]
     if place.twins:
         return listed([Code(place.field)], *([Code(twin)] for twin in place.twins))
-    return [Code(place.field), *maybe(place.less, " minus ", Code(place.less))]
+    computed = place.null is not None and formula.relations.get(size) == place.null
+    null = maybe(computed, " (null means ", Math.of(place.null), ")") if place.null is not None else []
+    return [Code(place.field), *maybe(place.less, " minus ", Code(place.less)), *null]
 
 
 def _conditions(found: ConditionFacts, reasons: bool) -> list[Block]:

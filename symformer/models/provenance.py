@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from sympy import Symbol
+from sympy import Expr, Symbol
 
 from ..language.aliases import Alias
 from ..language.frozen import Immutable
@@ -28,6 +28,7 @@ class ConfigLocation:
     counted: str = ""  # the list entries that are counted, if the field is a list
     rule: str = ""  # how the class computes the size from the field, if it is not the field's value
     twins: tuple[str, ...] = ()  # other fields, which must have the same value
+    null: Expr | None = None  # the value if the field is null, in terms of other sizes
 
 
 def size_meaning(size: Symbol, place: ConfigLocation | None) -> str:
