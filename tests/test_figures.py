@@ -201,7 +201,7 @@ def test_no_overlaps_in_figures(target: str) -> None:
     assert smallest(drawn, 1) >= 6
 
 
-TOO_HIGH = ("gemma3n", "sd3", "qwen3-vl", "t5gemma", "deepseek-v4")  # for a page, with all parts of all layers
+TOO_HIGH = ("sd3", "qwen3-vl", "t5gemma")  # for a page, with all parts of all layers; others are exhaustive cases
 
 
 @pytest.mark.parametrize("target", sampled(12, names(), lambda target: target in TOO_HIGH))

@@ -509,7 +509,10 @@ def visited(target: str, *visits: Sequence[tuple[str, str, Mapping[str, str]]]) 
 @needs_node
 @pytest.mark.parametrize(
     ("target", "presets"),
-    [("llama-3-8b", ["llama-3.2-1b", "llama-2-7b"]), ("gpt2", ["gpt2-medium"])],  # the first is tied
+    [
+        pytest.param("llama-3-8b", ["llama-3.2-1b", "llama-2-7b"], marks=pytest.mark.exhaustive),  # the first is tied
+        ("gpt2", ["gpt2-medium"]),
+    ],
 )
 def test_preset_has_its_own_numbers_on_every_tab(target: str, presets: Sequence[str]) -> None:
     right, trips = [], []
@@ -684,7 +687,7 @@ def test_the_page_has_the_sizes_of_every_preset() -> None:
     assert found["llama-2-7b"][1]["H"] == 11_008  # intermediate_size in its config.json
 
 
-@pytest.mark.parametrize("target", ["llama-3-8b", "bert"])
+@pytest.mark.parametrize("target", [pytest.param("llama-3-8b", marks=pytest.mark.exhaustive), "bert"])
 def test_the_page_of_a_model_with_all_tabs_has_the_full_derivation(target: str) -> None:
     model, _ = resolve(target)
     quantities = usual_quantities([model], {})
