@@ -925,3 +925,15 @@ def test_blocks_of_mathematics_in_markdown_are_at_most_1000_characters() -> None
         return [row.removesuffix(r" \\") for row in each.splitlines() if not row.startswith((r"\begin", r"\end"))]
 
     assert [row for each in blocks for row in rows(each)] == [row for each in whole for row in rows(each)]
+
+
+def test_each_option_of_a_variant_is_listed_alone() -> None:
+    """ViT-B/16 has 86,567,656 parameters (Dosovitskiy et al. 2021), of which 3·12·768 are biases of q, k and v."""
+    told = spell(document(architecture("vit-base-patch16-224"), ["params"], "1"), "md")
+    (row,) = (line for line in told.split("\n") if line.startswith("| `qkv_bias=false`"))
+    assert row.endswith("| 86,540,008 |")
+
+
+def test_the_meaning_of_null_is_stated() -> None:
+    """GPT2MLP of transformers has 4·n_embd columns if n_inner is null."""
+    assert "`n_inner` (null means $`4 E`$)" in spell(made("gpt2"), "md")

@@ -243,7 +243,11 @@ def test_a_part_of_a_mixer_in_some_layers_is_no_further_difference() -> None:
     ]
     assert "norm" not in " ".join(found.sentences)
     assert "mixer" not in structure("mamba2", "gpt2").differences[1].short.partition(" instead of ")[2]
-    assert "Mamba-2 has no MLP." in structure("mamba2", "gpt2").sentences
+    found = structure("mamba2", "gpt2")
+    assert "Mamba-2 has no MLP." in found.sentences
+    assert not any("no biases" in each for each in found.sentences), "a model without an MLP has no biases in it"
+    (mlp,) = (each for each in found.differences if each.part == "MLP")
+    assert mlp.amounts["params"] == -L * (2 * E * H + H + E)  # two matrices and their biases in each layer
 
 
 @pytest.mark.parametrize(

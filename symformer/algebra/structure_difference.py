@@ -213,7 +213,7 @@ def _without_host(part: str, first: StackProfile, changes: Sequence[StructureCha
 def _with_detail(
     host: PartDifference, changes: Sequence[StructureChange], amounts: Mapping[str, Expr]
 ) -> PartDifference:
-    """Return the difference of a part that the first model lacks, with that of a detail, which no sentence states."""
+    """Return the difference of a part that the first model lacks, with a detail of it added to the amounts."""
     implied = tuple(replace(each, implied=True) for each in changes)
     both = {name: expand(amount + amounts[name]) for name, amount in host.amounts.items()}
     return PartDifference(host.part, (*host.changes, *implied), FrozenDict(both))

@@ -99,7 +99,7 @@ def introduced(blocks: Sequence[Block], known: set[str]) -> list[Block]:
 
 
 def _divided(computations: Iterable[Computation], known: set[str]) -> list[Block]:
-    """Return a sentence on each parameter whose rows several products read, such as those of queries and of keys.
+    """Return a sentence on each parameter that several products share, such as the rows for queries and for keys.
 
     The names of these parameters are added to the known words.
     """

@@ -17,7 +17,11 @@ from ..views.relative_facts import RelativeFacts
 from .formats.page_layout import breadth
 
 ANCHOR = "relative"
-OTHERS = {"params": "in parameters", "flops": "in FLOPs", "kv-cache": "in the KV cache"}  # what the command adds
+OTHERS = {
+    "params": "in parameters",
+    "flops": "in FLOPs",
+    "kv-cache": "in the KV cache",
+}  # the differences that the command prints
 
 
 def nearest(found: RelativeFacts, labels: Iterable[Label] = ()) -> list[Block]:

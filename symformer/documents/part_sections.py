@@ -51,7 +51,8 @@ PARTS = Heading(1, ["The parts"])
 COMMON = "Parts common to all layers"
 ADDED = " is the total of the parts that all of these layers have. The total of each kind of layer adds its own parts."
 RANKS = (
-    "Computations and the shapes of activations, also in figures, are for all ranks together; all else is for one rank."
+    "Computations and the shapes of activations, also in figures, are for all ranks together; weights and totals are "
+    "for one rank."
 )
 COMPUTES = "shows the computation."  # after the number of a figure
 STORED = "Shapes of matrices are output × input, even if the class stores the transpose."

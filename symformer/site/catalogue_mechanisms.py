@@ -79,14 +79,14 @@ class FiledModule:
 
 @dataclass(frozen=True)
 class FiledClass:
-    """What is on file about a class: its weights and config fields at the default config, and its operations."""
+    """The stored facts of a class: its weights and config fields at the default config, and its operations."""
 
     model: Model
     entry: CatalogueEntry
 
     @cached_property
     def numbers(self) -> Mapping[Symbol, int]:
-        """The sizes of the default config: those of the model, and the defaults of the fields of its entry."""
+        """The sizes of the default config: the sizes of the model, then the defaults of its fields."""
         known = letters(self.entry)
         stated = {named_symbol(known[name]): number for name, number in self.entry.config.sizes.items()}
         return {**stated, **self.model.known}
