@@ -247,7 +247,7 @@ def test_a_part_of_a_mixer_in_some_layers_is_no_further_difference() -> None:
     assert "Mamba-2 has no MLP." in found.sentences
     assert not any("no biases" in each for each in found.sentences), "a model without an MLP has no biases in it"
     (mlp,) = (each for each in found.differences if each.part == "MLP")
-    assert mlp.amounts["params"] == -L * (2 * E * H + H + E)  # two matrices and their biases in each layer
+    assert mlp.amounts["params"] == -2 * L * E * H - L * H - L * E  # two matrices and their biases in each layer
 
 
 @pytest.mark.parametrize(
