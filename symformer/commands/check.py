@@ -31,8 +31,8 @@ DIFFERS = 1
     "--where",
     multiple=True,
     metavar="NAME=EXPR",
-    help="The meaning of a name in the formula: an expression over symformer's sizes, such as h=E, or N, the number of "
-    "parameters.",
+    help="The meaning of a name in the formula: an expression over symformer's sizes, such as h=E, or params, the "
+    "number of parameters. Also a relation between symformer's sizes, such as A*D=E.",
 )
 @click.option("--paper", metavar="KEY", help="The paper whose notation the formula uses, such as narayanan2021.")
 @arguments.sets
@@ -51,9 +51,11 @@ def command(
 ) -> int:
     """Check a published FORMULA, in LaTeX, Python or plain text.
 
+    A name can have several meanings in the field. All of them are tried, together with relations such as A*D = E.
+
     Print whether FORMULA and symformer's formula are equal, equal under a convention, or different, with the reading of
     each name, the difference, the rows that explain it and the error in percent. Exit status: 0 if equal (also under a
-    convention), 1 if different, 2 if a formula cannot be read or a name is ambiguous.
+    convention), 1 if different, 2 if the formula cannot be read.
 
     \b
     symformer check 'V E + 12 L E^2 + 13 L E' --against gpt2

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sympy import Expr
 
 from ..errors import ReadingError, quoted
+from .code_text import as_code
 from .grammar import Parser
 from .name_tokens import named
 from .tokens import CLOSING, Token, tokens
@@ -24,7 +25,7 @@ class ParsedEquation:
     names: tuple[str, ...]  # in order of appearance
 
 
-def read(text: str, words: Collection[str] = ()) -> ParsedEquation:
+def read(text: str, words: Collection[str] = (), identifiers: Collection[str] = ()) -> ParsedEquation:
     r"""Parse a formula, or the right side of an equation, in LaTeX, Python or plain text.
 
     Parameters
@@ -33,6 +34,8 @@ def read(text: str, words: Collection[str] = ()) -> ParsedEquation:
         The formula.
     words
         Declared names, which are not split into letters.
+    identifiers
+        Further names that are not split into letters in program code, where each product has an operator.
 
     Raises
     ------
@@ -45,9 +48,13 @@ def read(text: str, words: Collection[str] = ()) -> ParsedEquation:
     12*h**2*l*(1 + 13/(12*h))
     >>> read("b h(34 + 5as/h)").names
     ('b', 'h', 'a', 's')
+    >>> read("6 * self.num_params * args.seq_length").names
+    ('num_params', 'seq_length')
 
     """
-    found = tokens(text)
+    written, own = as_code(text, identifiers)
+    words = {*words, *own}
+    found = tokens(written)
     left, relation, right = _sides(found, text)
     parser = Parser(named(right, words), text, words)
     expr = parser.whole()

@@ -48,6 +48,19 @@ def one_name(text: str) -> str:
     return names[0].text
 
 
+def is_one_name(text: str) -> bool:
+    """Return True if a text is a single name.
+
+    >>> is_one_name("d_model"), is_one_name("A*D")
+    (True, False)
+    """
+    try:
+        one_name(text)
+    except ReadingError:
+        return False
+    return True
+
+
 def named(found: list[Token], words: Collection[str] = ()) -> list[Token]:
     """Replace every run of letters, with its subscripts, by names. Raises ReadingError if a run is ambiguous."""
     return _Namer(found, frozenset(words)).run()

@@ -1,0 +1,82 @@
+"""The readings of a printed formula that come closest to ours, for a formula that agrees under none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Add, Expr, Integer, expand, fraction, together
+
+from ..formulas.formula import Formula
+from ..language.errors import ReadingError, SizeError
+from ..language.notation.text import code
+from .account_terms import is_zero
+from .difference_rows import exact_multiple, single_explanations
+from .reading_search import PrintedReading
+
+TRIED = 24  # readings whose difference is computed
+MARGIN = 2  # added rarity up to which a reading can be closer than the usual one
+SHOWN = 3  # readings that are reported
+
+
+@dataclass(frozen=True)
+class ClosestReading:
+    """A reading of a printed formula, with the difference from ours."""
+
+    reading: PrintedReading
+    difference: Expr  # ours - theirs
+    explained: bool  # True if a single row or an exact multiple explains the difference
+
+    @property
+    def distance(self) -> tuple[bool, int, int]:
+        """Readings with smaller values are closer: explained by one row, then more usual, then with fewer terms."""
+        return (not self.explained, self.reading.rarity, len(Add.make_args(fraction(self.difference)[0])))
+
+    @property
+    def names(self) -> str:
+        """The reading as text: ``h = E, s = S``."""
+        return ", ".join(f"{each.name} = {each.spelt}" for each in self.reading.bindings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The reading as ``check --json`` prints it."""
+        readings = {each.name: each.to_json()["reading"] for each in self.reading.bindings}
+        return {"readings": readings, "difference": code(self.difference)}
+
+
+def difference_of(ours: Formula, theirs: Expr) -> Expr:
+    """Return ours minus theirs, expanded; for a ratio, as one fraction."""
+    if ours.additive:
+        found = expand(ours.expanded - theirs)
+        return Integer(0) if is_zero(found) else found
+    above, below = fraction(together(ours.expanded - theirs))
+    above = expand(above)
+    return above / expand(below) if above != 0 else Integer(0)
+
+
+def closest_readings(ours: Formula, readings: Sequence[PrintedReading]) -> list[ClosestReading]:
+    """Return the closest readings, the closest first, with different formulas; at least one.
+
+    Parameters
+    ----------
+    ours
+        Our formula.
+    readings
+        The readings, the most usual first; the first must be valid.
+
+    """
+    found: dict[Expr, ClosestReading] = {}
+    for place, each in enumerate(readings[:TRIED]):
+        if each.rarity > readings[0].rarity + MARGIN:
+            break
+        try:
+            difference = difference_of(ours, each.expr)
+        except (ReadingError, SizeError):
+            if place == 0:
+                raise
+            continue
+        explained = ours.additive and (
+            exact_multiple(each.expr, ours.expanded) is not None or bool(single_explanations(ours, difference))
+        )
+        found.setdefault(difference, ClosestReading(each, difference, explained))
+    return sorted(found.values(), key=lambda each: each.distance)[:SHOWN]
