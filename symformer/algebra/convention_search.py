@@ -232,10 +232,11 @@ def _fixed(
     """Yield values for sizes that a printed formula lacks: relations of the model, then its numbers."""
     missing = {each: None for reading in readings if (each := frozenset(formula.symbols) - reading.sizes)}
     related = _relations(model, formula)
+    known = model.known.keys()
     seen: set[tuple[tuple[Symbol, Expr], ...]] = set()
     for sizes in list(missing)[:LACKING]:
         ways = [(size, value) for size, values in related.items() if size in sizes for value in values]
-        numbers = [(size, Integer(model.known[size])) for size in sorted(sizes, key=str) if size in model.known]
+        numbers = [(size, Integer(model.known[size])) for size in formula.symbols if size in sizes & known]
         some = [chosen for count in range(len(related) + 1) for chosen in combinations(ways, count)]
         some += [(each,) for each in numbers]
         some += [(*each, *(one for one in numbers if one[0] not in dict(each))) for each in some if numbers]
@@ -243,7 +244,8 @@ def _fixed(
             puts = dict(chosen)
             if chosen and len(puts) == len(chosen) and chosen not in seen:
                 seen.add(chosen)
-                yield " and ".join(f"{size} is {text(value)}" for size, value in chosen), puts
+                said = [f"{size} is {text(value)}" for size, value in chosen]
+                yield " and ".join(filter(None, (", ".join(said[:-1]), said[-1]))), puts
 
 
 def _relations(model: Model, formula: Formula) -> dict[Symbol, list[Expr]]:

@@ -6,10 +6,10 @@ from sympy import Expr, Symbol, expand, fraction, together
 
 from ..language.arithmetic import parse
 from ..language.errors import ReadingError, quoted
-from ..language.symbols import A, E, L, S, V, print_order
+from ..language.symbols import A, E, L, V, letter, print_order
 from ..models.model import Model
 
-_BASIC = (E, V, L, S, A)  # sizes in which the others are expressed
+_BASIC = (E, V, L, A)  # sizes in which the others are expressed
 
 
 def solved_relation(left: str, right: str, model: Model) -> tuple[Symbol, Expr]:
@@ -39,7 +39,8 @@ def solved_relation(left: str, right: str, model: Model) -> tuple[Symbol, Expr]:
     text = f"{left.strip()}={right.strip()}"
     if zero == 0:
         raise ReadingError(f"--where {quoted(text)} holds for all sizes; remove it")
-    found = sorted(zero.free_symbols & set(model.sizes), key=lambda size: (size in _BASIC, print_order(size)))
+    own = {size for size in zero.free_symbols & set(model.sizes) if not letter(size).run}
+    found = sorted(own, key=lambda size: (size in _BASIC, print_order(size)))
     for size in found:
         slope = zero.coeff(size, 1)
         rest = expand(zero - slope * size)
