@@ -17,7 +17,7 @@ from ..language.aliases import Alias, former
 from ..language.errors import OptionError, ReadingError, it_or_each, listed
 from ..language.notation.display_tree import Minus, Sum, Word, tree
 from ..language.notation.text import code, json_number, number, text, to_digits
-from ..language.parsing.equation import ParsedEquation, read
+from ..language.parsing.equation import ParsedEquation, read_alternatives
 from ..language.parsing.name_tokens import is_one_name, name_symbol, one_name
 from ..language.sizes import Numbers, substitute
 from ..language.symbols import letter, named_symbol, print_order
@@ -30,16 +30,16 @@ from ..papers.paper_letters import letters_of
 from ..quantities import quantity as find_quantity
 from ..quantities.spellings import spelled
 from .account_terms import is_zero
-from .closest_readings import ClosestReading, closest_readings, difference_of
+from .closest_readings import ClosestReading, closest_readings, difference_of, no_agreement_error
 from .convention_search import Agreement, agreements
 from .difference_rows import DifferenceRow, difference_rows, exact_multiple, single_explanations
 from .name_binding import COUNT, STORED, NameBinding, name_readings
 from .paper_conventions import PaperConvention
-from .parameter_counts import parameter_counts
-from .reading_search import MAX_READINGS, PrintedReading, printed_readings
+from .parameter_counts import ParameterCount, parameter_counts
+from .reading_search import MAX_READINGS, PrintedReading, printed_readings, without_common_factors
 from .result import FormulaAnswer
 from .size_relations import solved_relation
-from .usual_names import code_names
+from .usual_names import code_names, field_names
 
 PRESETS = 3  # maximum number of presets for the error of a formula without numbers
 
@@ -239,14 +239,15 @@ def check(
     Returns
     -------
     FormulaCheck
-        ``verdict`` is "equal", "convention" or "differs": under no reading of its names does the formula agree.
+        ``verdict`` is "equal", "convention" or "differs".
         ``conventions``, ``rows`` and ``multiple`` explain a difference; ``name_bindings`` has the reading.
 
     Raises
     ------
     ReadingError
-        If the formula cannot be read, if a name in it has no known meaning, or if it agrees under several readings that
-        are different formulas.
+        If the formula cannot be read, if a name in it has no known meaning, if it agrees under several readings that
+        are different formulas, or if it agrees under none, a name can have other meanings, and no row explains the
+        difference. The message lists the closest readings.
 
     Examples
     --------
@@ -267,15 +268,7 @@ def check(
     if not whole.additive and not isinstance(whole, Ratio):
         raise OptionError(f"{quantity} is a {whole.form}, which does not add up over parts; check {whole.sides}")
     ours = whole if part is None else whole.part(part)
-    parsed = read(formula, said, code_names())
-    named = name_readings(parsed.names, ours, said, letters_of(paper) if paper else {}, model.target, paper or "")
-    counts = parameter_counts(model) if any(one.expr == COUNT for each in named for one in each) else []
-    readings = printed_readings(parsed, ours, named, counts)
-    counted = next((each.name for each in readings[0].bindings if each.expr == COUNT), "")
-    if ours.measure.name in STORED and counted and parsed.expr == name_symbol(counted):
-        raise ReadingError(
-            f"{counted} is the number of parameters, the quantity to check; write the formula over sizes"
-        )
+    readings = _readings(formula, model, ours, said, paper or "")
     usual = readings[0]
     difference = difference_of(ours, usual.expr)
     if is_zero(difference) and usual.count is None:
@@ -288,8 +281,10 @@ def check(
         first = found[0]
         return _checked(model, ours, first.reading, "convention" if first.conventions else "equal", first.conventions)
     if len(readings) >= MAX_READINGS:
-        raise _too_many(named)
+        raise _too_many(readings)
     closest = closest_readings(ours, readings)
+    if not closest[0].certain:
+        raise no_agreement_error(closest)
     return _checked(model, ours, closest[0].reading, "differs", others=closest[1:])
 
 
@@ -305,13 +300,46 @@ def _under(found: Agreement) -> str:
     return "; ".join(each.name for each in found.conventions) or "equal"
 
 
-def _too_many(names: Sequence[tuple[NameBinding, ...]]) -> ReadingError:
-    several = [each for each in names if len(each) > 1]
-    stated = " ".join(f"{each[0].name}={each[0].spelt}" for each in several[:2])
+def _too_many(readings: Sequence[PrintedReading]) -> ReadingError:
+    found: dict[str, set[str]] = {}
+    for each in readings:
+        for binding in each.bindings:
+            found.setdefault(binding.name, set()).add(binding.spelt)
+    several = [name for name, meanings in found.items() if len(meanings) > 1]
+    stated = " ".join(f"{each.name}={each.spelt}" for each in readings[0].bindings if each.name in several[:2])
     return ReadingError(
-        f"the formula has more than {MAX_READINGS:,} readings, because {listed(each[0].name for each in several)} have "
-        f"several meanings each; state some of them, as in --where {stated}"
+        f"the formula has more than {MAX_READINGS:,} readings, because {listed(several)} have several meanings each; "
+        f"state some of them, as in --where {stated}"
     )
+
+
+def _readings(formula: str, model: Model, ours: Formula, said: Mapping[str, str], paper: str) -> list[PrintedReading]:
+    """Return the readings of a printed formula, the most usual first. Raises ReadingError if there is none."""
+    letters = letters_of(paper) if paper else {}
+    found: list[PrintedReading] = []
+    errors: list[ReadingError] = []
+    counts: list[ParameterCount] = []
+    for parsed in read_alternatives(formula, {*said, *field_names()}, code_names()):
+        try:
+            printed = parsed if ours.additive else without_common_factors(parsed)
+            named = name_readings(printed.names, ours, said, letters, model.target, paper)
+            if not counts and any(one.expr == COUNT for each in named for one in each):
+                counts = parameter_counts(model)
+            found += printed_readings(printed, ours, named, counts)
+        except ReadingError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    unknown = [size for size in ours.symbols if not letter(size).run and size not in model.known]
+    if not found[0].parsed.names and unknown:
+        raise ReadingError(
+            f"the formula is a number, but {model.target} has no number for {listed(unknown)}; name a preset, or set it"
+        )
+    counted = next((each.name for each in found[0].bindings if each.expr == COUNT), "")
+    if ours.measure.name in STORED and counted and found[0].parsed.expr == name_symbol(counted):
+        message = f"{counted} is the number of parameters, the quantity to check; write the formula over sizes"
+        raise ReadingError(message)
+    return sorted(found, key=lambda each: each.rarity)
 
 
 def _checked(

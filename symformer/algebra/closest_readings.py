@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sympy import Add, Expr, Integer, expand, fraction, together
@@ -12,12 +12,14 @@ from ..formulas.formula import Formula
 from ..language.errors import ReadingError, SizeError
 from ..language.notation.text import code
 from .account_terms import is_zero
-from .difference_rows import exact_multiple, single_explanations
+from .difference_rows import exact_multiple, explains
+from .name_binding import COUNT
 from .reading_search import PrintedReading
 
-TRIED = 24  # readings whose difference is computed
+TRIED = 12  # readings whose difference is computed
 MARGIN = 2  # added rarity up to which a reading can be closer than the usual one
 SHOWN = 3  # readings that are reported
+TERMS = 8  # terms of a difference in an error
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,25 @@ class ClosestReading:
 
     reading: PrintedReading
     difference: Expr  # ours - theirs
-    explained: bool  # True if a single row or an exact multiple explains the difference
+    explained: bool  # True if an exact multiple, a single row or several rows that are left out explain the difference
+    alone: bool = True  # True if every other reading that is about as usual has a longer difference
 
     @property
     def distance(self) -> tuple[bool, int, int]:
         """Readings with smaller values are closer: explained by one row, then more usual, then with fewer terms."""
-        return (not self.explained, self.reading.rarity, len(Add.make_args(fraction(self.difference)[0])))
+        return (not self.explained, self.reading.rarity, self.terms)
+
+    @property
+    def terms(self) -> int:
+        """The number of terms of the difference."""
+        return len(Add.make_args(fraction(self.difference)[0]))
+
+    @property
+    def certain(self) -> bool:
+        """Whether the formula differs for certain: the difference is explained, or no name can mean anything else."""
+        bindings = self.reading.bindings
+        known = all(each.rarity == 0 for each in bindings) and len({each.expr for each in bindings}) == len(bindings)
+        return self.explained or (known and self.alone)
 
     @property
     def names(self) -> str:
@@ -76,7 +91,27 @@ def closest_readings(ours: Formula, readings: Sequence[PrintedReading]) -> list[
                 raise
             continue
         explained = ours.additive and (
-            exact_multiple(each.expr, ours.expanded) is not None or bool(single_explanations(ours, difference))
+            exact_multiple(each.expr, ours.expanded) is not None or explains(ours, difference)
         )
         found.setdefault(difference, ClosestReading(each, difference, explained))
-    return sorted(found.values(), key=lambda each: each.distance)[:SHOWN]
+    closest = sorted(found.values(), key=lambda each: each.distance)
+    first = closest[0]
+    alone = all(first.terms < each.terms for each in closest[1:] if each.reading.key != first.reading.key)
+    return [replace(first, alone=alone), *closest[1:SHOWN]]
+
+
+def no_agreement_error(closest: Sequence[ClosestReading]) -> ReadingError:
+    """Return the error for a formula that agrees under no reading although its names can have other meanings."""
+    said = "; ".join(f"with {each.names}, ours - theirs = {_short(each.difference)}" for each in closest)
+    first = closest[0].reading.bindings
+    doubtful = next((each for each in first if each.rarity), first[0])
+    stated = "N" if doubtful.expr == COUNT else code(doubtful.expr)
+    return ReadingError(
+        f"the formula agrees with ours under no known meaning of its letters: {said}; state the meanings, as in "
+        f"--where {doubtful.name}={stated}, or name the paper with --paper"
+    )
+
+
+def _short(difference: Expr) -> str:
+    terms = Add.make_args(difference)
+    return code(difference) if len(terms) <= TERMS else f"a polynomial of {len(terms)} terms"

@@ -66,6 +66,14 @@ def single_explanations(formula: Formula, difference: Expr) -> list[DifferenceRo
     return [*_left_out(candidates, difference), *_swapped(candidates, difference, formula)]
 
 
+def explains(formula: Formula, difference: Expr) -> bool:
+    """Return True if a single row explains a difference, or several rows that are left out do."""
+    if single_explanations(formula, difference):
+        return True
+    candidates = _candidates(formula, account_terms(formula))
+    return any(True for _ in _left_out_together(candidates, difference))
+
+
 def _candidates(formula: Formula, found: Sequence[AccountTerm]) -> list[_Candidate]:
     """Return each weight or product, then each row with several of them, then each part."""
     terms: dict[str, dict[str, Expr]] = {}

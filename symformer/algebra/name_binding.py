@@ -206,7 +206,7 @@ def _absent(formula: Formula) -> dict[Symbol, Expr]:
     """Return sizes that the target defines by others: E/A for the head dimension, A for the key/value heads."""
     taken, e, a, g, d = formula.accepted_sizes, SYMBOLS["E"], SYMBOLS["A"], SYMBOLS["G"], SYMBOLS["D"]
     found: dict[Symbol, Expr] = {}
-    if d not in taken and {e, a} <= taken:
+    if d not in taken and SYMBOLS["D_nope"] not in taken and {e, a} <= taken:
         found[d] = e / a
     if g not in taken and a in taken:
         found[g] = a

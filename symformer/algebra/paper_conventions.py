@@ -9,7 +9,7 @@ from sympy import Expr, Integer, Rational, expand
 
 from ..formulas.formula import Formula
 from ..language.notation.text import text
-from ..language.symbols import B, C, S, W
+from ..language.symbols import B, C, L, S, W, X
 from ..ledger.facts import ATTENDING, MULTIPLYING, OperationKind
 from .account_terms import AccountTerm, total_of_terms
 from .name_binding import STORED
@@ -34,6 +34,11 @@ def scales(formula: Formula, whole: Expr) -> list[tuple[str, Expr]]:
         found.append(("one sequence is counted instead of B", 1 / B))
         found += [("one token is counted instead of B·S", 1 / (B * S))] * (S in free)
         found += [("one token is counted instead of B·C", 1 / (B * C))] * (C in free)
+    if formula.additive and L in formula.display_expr.free_symbols and formula.whole_account is None:
+        layers = L.xreplace(dict(formula.relations))
+        found += [
+            (f"one layer is counted instead of L{', and ' + name if name else ''}", by / layers) for name, by in found
+        ]
     if W in free:
         found += [
             (f"{name + ', and ' if name else ''}elements are counted instead of bytes", by / W) for name, by in found
@@ -99,6 +104,7 @@ def _stored(parts: Sequence[AccountTerm], whole: bool) -> list[_Group]:
     biases = [each for each in parts if each.entry.kind in linear and each.label.endswith(".bias")]
     pooler = [each for each in parts if "pooler" in each.path]
     groups: list[_Group] = [
+        [("the routers are left out", _routers(parts), _OUT)],
         [
             ("the final norm is left out", final, _OUT),
             ("all norms are left out", norms, _OUT),
@@ -142,4 +148,10 @@ def _multiplied(parts: Sequence[AccountTerm]) -> list[_Group]:
             ("only the attention core (scores and weighted values) is counted", others, _OUT),
         ],
         [("the logits are left out", logits, _OUT)],
+        [("the routers are left out", _routers(parts), _OUT)],
     ]
+
+
+def _routers(parts: Sequence[AccountTerm]) -> list[AccountTerm]:
+    """Return the matrices with one output per expert."""
+    return [each for each in parts if each.entry.kind is OperationKind.LINEAR and each.entry.output.shape[-1] == X]

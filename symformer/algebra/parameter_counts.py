@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sympy import Expr, expand
@@ -30,8 +31,7 @@ def parameter_counts(model: Model) -> list[ParameterCount]:
     tables = [each for each in parts if each.entry.kind is OperationKind.LOOKUP]
     placed = [each for each in tables if each.entry.function == "positions"]
     head = [each for each in parts if each.entry.logits and not each.label.endswith(".bias")]
-    matrices = [each for each in parts if each.entry.kind in (*MULTIPLYING, OperationKind.EXPERTS) and each.repeated]
-    matrices = [each for each in matrices if not each.label.endswith(".bias")]
+    matrices = [each for each in parts if _is_matrix(each)]
     without = "its parameter count excludes the embeddings"
     ways = [
         ParameterCount(total, "its parameter count includes all parameters", "all"),
@@ -51,14 +51,31 @@ def parameter_counts(model: Model) -> list[ParameterCount]:
             "matrices and head",
         ),
     ]
-    try:
-        active = model.formula("active-params").expanded
-        ways.append(
-            ParameterCount(active, "its parameter count includes only the parameters active for a token", "active")
-        )
-    except SymformerError:
-        pass
+    with suppress(SymformerError):
+        ways += _active(model)
     return ways
+
+
+def _active(model: Model) -> list[ParameterCount]:
+    """Return the counts of the parameters active for a token."""
+    parts = account_terms(model.formula("active-params"))
+    matrices = total_of_terms([each for each in parts if _is_matrix(each)])
+    said = "its parameter count includes only the"
+    return [
+        ParameterCount(total_of_terms(parts), f"{said} parameters active for a token", "active"),
+        ParameterCount(matrices, f"{said} layers' matrices active for a token", "active matrices"),
+        ParameterCount(
+            expand(matrices + _head(parts)),
+            f"{said} layers' matrices active for a token and the head",
+            "active matrices and head",
+        ),
+    ]
+
+
+def _is_matrix(each: AccountTerm) -> bool:
+    """Return True for the matrices of the layers."""
+    multiplies = each.entry.kind in (*MULTIPLYING, OperationKind.EXPERTS)
+    return multiplies and each.repeated and not each.label.endswith(".bias")
 
 
 def _head(parts: Sequence[AccountTerm]) -> Expr:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from sympy import Expr, Mul, Pow, Symbol, expand
+from sympy import Expr, Mul, Pow, Symbol, cancel, expand
 
 from ..formulas.formula import Formula
 from ..language.errors import ReadingError, listed, quoted
 from ..language.parsing.equation import ParsedEquation
 from ..language.parsing.name_tokens import name_symbol
+from ..language.symbols import is_size, letter
 from .account_terms import Point, fingerprint
 from .name_binding import COUNT, NameBinding, check_length, substitute_names
 from .parameter_counts import ParameterCount
@@ -108,7 +109,18 @@ def printed_readings(
         found += [PrintedReading(parsed, formula, bindings, rarity, each) for each in meanings.values() or (None,)]
         if len(found) >= MAX_READINGS:
             break
+    if not found:
+        names = listed(each[0].name for each in readings)
+        raise ReadingError(f"several of {names} can only have the same meaning; state their meanings with --where")
     return found
+
+
+def without_common_factors(parsed: ParsedEquation) -> ParsedEquation:
+    """Return a printed ratio in lowest terms, without the names that cancel, such as a batch size."""
+    check_length(parsed.expr)
+    expr = cancel(parsed.expr)
+    left = {str(name) for name in expr.free_symbols}
+    return replace(parsed, expr=expr, names=tuple(name for name in parsed.names if name in left))
 
 
 def _assignments(readings: Sequence[tuple[NameBinding, ...]]) -> Iterator[tuple[tuple[NameBinding, ...], int]]:
@@ -129,6 +141,8 @@ def _of_rarity(
             yield chosen
         return
     for each in readings[place]:
+        if any(each.expr == other.expr and is_size(each.expr) and letter(each.expr).run for other in chosen):
+            continue  # a formula has one name for a length or a batch size
         shared = sum(
             _overlap(each.expr, other.expr) and (len(readings[place]) > 1 or len(readings[number]) > 1)
             for number, other in enumerate(chosen)

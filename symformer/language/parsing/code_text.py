@@ -11,7 +11,7 @@ _TOKEN = re.compile(
     r"(?P<number>\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)"
     r"|(?P<open>[(\[])|(?P<close>[)\]])|(?P<power>[⁰¹²³⁴-⁹]+)|(?P<operator>\*\*|//|[-+*/^=≈×·,])|(?P<space>\s+)"
 )
-_SCIENTIFIC = re.compile(r"(\d+)[eE]\+?(\d+)")
+_SCIENTIFIC = re.compile(r"(\d+)(?:\.(\d+))?[eE]\+?(\d+)")
 _DIGITS = 18  # largest exponent of a number such as 1e9
 
 
@@ -52,8 +52,8 @@ def as_code(text: str, identifiers: Collection[str] = ()) -> tuple[str, frozense
                 made.append(said)
                 continue
             names.add(said)
-        elif kind == "number" and (number := _SCIENTIFIC.fullmatch(said)) and int(number[2]) <= _DIGITS:
-            said = f"{number[1]}*10**{number[2]}" if number[1] != "1" else f"10**{number[2]}"
+        elif kind == "number" and (number := _SCIENTIFIC.fullmatch(said)) and int(number[3]) <= _DIGITS:
+            said = _power_of_ten(number[1], number[2] or "", int(number[3]))
         if kind != "space":
             operand = kind in ("number", "name", "close", "power")
         made.append(said)
@@ -61,6 +61,14 @@ def as_code(text: str, identifiers: Collection[str] = ()) -> tuple[str, frozense
     if not multiplied or (names and all(len(each) == 1 for each in names)):
         return text, frozenset()
     return "".join(made), frozenset(each for each in names if each in identifiers or _is_identifier(each))
+
+
+def _power_of_ten(whole: str, decimals: str, exponent: int) -> str:
+    """Return a number in scientific notation as a product."""
+    if exponent < len(decimals):
+        return f"({whole}.{decimals}*10**{exponent})"
+    digits, rest = int(whole + decimals), exponent - len(decimals)
+    return f"({digits}*10**{rest})" if digits != 1 else f"10**{rest}"
 
 
 def _is_identifier(name: str) -> bool:
