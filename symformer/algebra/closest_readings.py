@@ -44,8 +44,8 @@ class ClosestReading:
     @property
     def certain(self) -> bool:
         """Whether the formula differs for certain: the difference is explained, or no name can mean anything else."""
-        bindings = self.reading.bindings
-        known = all(each.rarity == 0 for each in bindings) and len({each.expr for each in bindings}) == len(bindings)
+        guessed = [each for each in self.reading.bindings if each.guessed]
+        known = all(each.rarity == 0 for each in guessed) and len({each.expr for each in guessed}) == len(guessed)
         return self.explained or (known and self.alone)
 
     @property
@@ -104,7 +104,7 @@ def no_agreement_error(closest: Sequence[ClosestReading]) -> ReadingError:
     """Return the error for a formula that agrees under no reading although its names can have other meanings."""
     said = "; ".join(f"with {each.names}, ours - theirs = {_short(each.difference)}" for each in closest)
     first = closest[0].reading.bindings
-    doubtful = next((each for each in first if each.rarity), first[0])
+    doubtful = next((each for each in first if each.guessed), first[0])
     stated = "N" if doubtful.expr == COUNT else code(doubtful.expr)
     return ReadingError(
         f"the formula agrees with ours under no known meaning of its letters: {said}; state the meanings, as in "

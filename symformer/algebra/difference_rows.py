@@ -16,7 +16,7 @@ from .account_terms import PRIME, AccountTerm, account_terms, fingerprint, is_ze
 MOST = 12  # maximum number of reported rows
 SIZES = 12  # maximum number of sizes tried in place of another one
 TOGETHER = 6  # maximum number of rows that are left out together
-STEPS = 20_000  # maximum number of partial sums that are tried
+STEPS = 3_000  # maximum number of partial sums that are tried
 
 
 @dataclass(frozen=True)
@@ -179,29 +179,31 @@ def _of_two(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Diff
 def _left_out_together(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
     """Yield the fewest rows, none within another, whose totals sum to a difference."""
     wanted = _coefficients(difference)
-    fitting = [(each, _coefficients(each.total)) for each in candidates]
-    fitting = [(each, terms) for each, terms in fitting if _fits(terms, wanted)]
+    fitting = [(each, terms) for each in candidates if _fits(terms := _coefficients(each.total), wanted)]
+    if any(value < 0 or not any(key in terms for _, terms in fitting) for key, value in wanted.items()):
+        return
     steps = STEPS
 
-    def cover(left: dict[Expr, Expr], start: int, count: int) -> list[_Candidate] | None:
+    def cover(left: dict[Expr, Expr], count: int, used: tuple[_Candidate, ...]) -> tuple[_Candidate, ...] | None:
         nonlocal steps
         steps -= 1
         if not left:
-            return [] if count == 0 else None
+            return used if count == 0 else None
         if count == 0 or steps < 0:
             return None
-        for place in range(start, len(fitting)):
-            each, terms = fitting[place]
-            if _fits(terms, left):
+        first = min(left, key=str)  # some row must have this term
+        for each, terms in fitting:
+            if first in terms and _fits(terms, left) and not any(_within(each.path, one.path) for one in used):
                 rest = {key: value - terms.get(key, 0) for key, value in left.items()}
-                found = cover({key: value for key, value in rest.items() if value != 0}, place + 1, count - 1)
-                if found is not None and not any(_within(each.path, one.path) for one in found):
-                    return [each, *found]
+                rest = {key: value for key, value in rest.items() if value != 0}
+                if (found := cover(rest, count - 1, (*used, each))) is not None:
+                    return found
         return None
 
     for count in range(2, TOGETHER + 1):
-        if (found := cover(wanted, 0, count)) is not None:
-            yield from (DifferenceRow(each.path, "is left out", each.total, each.total) for each in found)
+        if (found := cover(wanted, count, ())) is not None:
+            order = sorted(found, key=candidates.index)
+            yield from (DifferenceRow(each.path, "is left out", each.total, each.total) for each in order)
             return
 
 

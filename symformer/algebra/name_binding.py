@@ -22,6 +22,7 @@ from ..language.symbols import FORMER, LETTERS, SYMBOLS, is_size, letter, print_
 from .usual_names import COUNTED, PARAMETERS, rarer_readings, usual_readings
 
 STORED = ("params", "active-params", "trainable-params")
+USUAL, RARER = "a usual name", "a rarer name"  # sources of readings
 COUNT = Symbol("number of parameters", positive=True)  # the placeholder for N, until a parameter count replaces it
 _MEANINGS = {
     "A*D": "width of all heads",
@@ -40,6 +41,11 @@ class NameBinding:
     source: str  # "the alphabet", "a usual name", "--paper kaplan2020", "--where"
     counts: str = ""  # for N: the keys of the parameters that it can count, separated by bars; empty for all keys
     rarity: int = 0  # 0 for the usual reading, more for others
+
+    @property
+    def guessed(self) -> bool:
+        """Whether it is one of several readings that the field uses, and neither stated nor a letter or a field."""
+        return self.source in (USUAL, RARER)
 
     @property
     def meaning(self) -> str:
@@ -164,18 +170,18 @@ def _guessed(name: str, names: Collection[str], formula: Formula, target: str) -
 
     counted = formula.measure.name not in STORED
     if counted and name in COUNTED:
-        add(COUNT, "a usual name", 0, COUNTED[name])
+        add(COUNT, USUAL, 0, COUNTED[name])
     if name == "D" and any(each in PARAMETERS or each in COUNTED for each in names):
         for expr in _tokens(formula):
-            add(expr, "a usual name", 0)
+            add(expr, USUAL, 0)
     first = len(found)
     for place, expr in enumerate(candidates):
-        several = source == "a usual name" and place > 0
+        several = source == USUAL and place > 0
         add(expr, source, int(several or first > 0))
     if name in PARAMETERS and (counted or not candidates):
-        add(COUNT, "a usual name", int(bool(candidates)))
+        add(COUNT, USUAL, int(bool(candidates)))
     for expr in _elsewhere(name, formula):
-        add(expr, "a rarer name", 2 if found else 1)
+        add(expr, RARER, 2 if found else 1)
     if not found:
         raise _unknown(name, formula, target)
     return tuple(sorted(found.values(), key=lambda each: each.rarity))
@@ -234,7 +240,7 @@ def _candidates(name: str, formula: Formula) -> tuple[list[Expr], str]:
                 break
     if not found and name in LETTERS and (absent := _absent(formula)) and SYMBOLS[name] in absent:
         found = [absent[SYMBOLS[name]]]
-    return found, "a usual name"
+    return found, USUAL
 
 
 def _tokens(formula: Formula) -> list[Expr]:
