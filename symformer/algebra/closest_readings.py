@@ -13,7 +13,7 @@ from ..language.errors import ReadingError, SizeError
 from ..language.notation.text import code
 from .account_terms import is_zero
 from .difference_rows import exact_multiple, explains
-from .name_binding import COUNT
+from .name_binding import COUNT, RARER
 from .reading_search import PrintedReading
 
 TRIED = 12  # readings whose difference is computed
@@ -45,7 +45,9 @@ class ClosestReading:
     def certain(self) -> bool:
         """Whether the formula differs for certain: the difference is explained, or no name can mean anything else."""
         guessed = [each for each in self.reading.bindings if each.guessed]
-        known = all(each.rarity == 0 for each in guessed) and len({each.expr for each in guessed}) == len(guessed)
+        different = len({each.expr for each in guessed}) == len(guessed)
+        # A letter whose meaning our formula lacks probably means something else.
+        known = different and all(each.source != RARER and (each.rarity == 0 or len(each.name) > 1) for each in guessed)
         return self.explained or (known and self.alone)
 
     @property

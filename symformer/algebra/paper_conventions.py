@@ -18,6 +18,9 @@ DECIMAL = {"thousands": 10**3, "millions": 10**6, "billions": 10**9, "trillions"
 BYTES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
+ELEMENT_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
+
+
 @dataclass(frozen=True)
 class PaperConvention:
     """One convention in addition to the requested ones, and the terms it adds to our formula."""
@@ -39,6 +42,10 @@ def scales(formula: Formula, whole: Expr) -> list[tuple[str, Expr]]:
         found += [
             (f"one layer is counted instead of L{', and ' + name if name else ''}", by / layers) for name, by in found
         ]
+    size = ELEMENT_BYTES.get(formula.conventions.get("dtype", "")) if formula.measure.unit == "bytes" else None
+    if size is not None and W not in free:
+        said = f"elements of {size} bytes are counted instead of bytes"
+        found += [(f"{name}, and {said}" if name else said, by / size) for name, by in found]
     if W in free:
         found += [
             (f"{name + ', and ' if name else ''}elements are counted instead of bytes", by / W) for name, by in found

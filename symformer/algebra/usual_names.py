@@ -15,8 +15,8 @@ n_head n_heads num_heads heads n_h n_q n_heads_q num_query_heads nheads nhead n_
 n_attention_heads attention_heads n_q_heads q_heads: A
 n_kv n_kv_heads kv_heads num_kv_heads n_g n_groups kvheads n_heads_kv g num_key_value_groups num_query_groups
 num_key_value_heads n_query_groups num_kv_groups: G | A
-d_head d_h d_k head_dim head_size d_attn_head headdim key_size d_kv key dim_head dim_per_head d_qk hidden_size_per_head
-kv_channels size_per_head: D | D_nope | E/A
+d_head d_h d_k head_dim head_size d_attn_head headdim key_size d_kv key dim_head dim_per_head d_qk d_qkv
+hidden_size_per_head kv_channels size_per_head: D | D_nope | E/A
 d_v value_size: D_v | D | E/A
 d_attn: A*D | E
 d_ff d_ffn d_mlp ffn ffw ffn_dim ffw_size ffn_hidden_size ffn_hidden d_hidden f F intermediate mlp mlp_dim ff_dim d_feed
@@ -73,7 +73,7 @@ E: X
 H: E ; A ; D | E/A
 K: G ; D | E/A
 N: A ; N_dp
-P: COUNT ; Z_patch
+P: COUNT ; Z_patch ; N_pp
 T: N_tok ; B*S
 d: D | E/A
 hidden hidden_dim d_hidden: H | M
