@@ -686,13 +686,15 @@ ON_CUDA = (
 EXCLUDED, CROSS_ENTROPY, CHUNKED = "excluded", "cross-entropy", "linear-cross-entropy"
 LOSS = Convention(
     {
-        EXCLUDED: "the loss is excluded",
+        EXCLUDED: "the loss is excluded, with the tensors that only it saves, such as the logits or their "
+        "log-probabilities",
         CROSS_ENTROPY: "the loss of transformers saves the log-probabilities in float32, the targets and their number",
         CHUNKED: "the loss is torch's linear_cross_entropy with options: it never stores all logits, but its "
         "forward pass computes and keeps the gradients of the input and of the weights of the LM head",
     },
     lambda entry: entry.logits,
     hidden_by_default=True,
+    always_printed=True,
     unusual=[CROSS_ENTROPY, CHUNKED],
 )
 DROPOUT = Convention(
