@@ -79,7 +79,7 @@ def _whose(section: Section, formula: Formula) -> Line:
     title = title_of(section, formula)
     shown = inside and not line.is_kind and isinstance(title, str)
     named: Line = [f"the {str(title)[0].lower()}{str(title)[1:]} of "] if shown else []
-    return [*named, *where, *(["; the same at its other places"] if len(paths) > 1 else [])]
+    return [*named, *where, *(["; the table is the same for the other places listed above"] if len(paths) > 1 else [])]
 
 
 def unit_of(formula: Formula) -> str:
