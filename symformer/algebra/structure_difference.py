@@ -381,7 +381,7 @@ def _difference(
     pairs: Pairs,
     swaps: tuple[Sizes, Sizes],
 ) -> tuple[dict[Place, Expr], Expr, dict[Place, tuple[Expr, Expr]]]:
-    """Return the difference of each part of the first model's stacks, of the totals, and the amounts of both models."""
+    """Return the difference of each part of the first model's stacks and of the totals, and the amounts of both."""
     sums = [{total: formula.relations[total] for total in formula.totals} for formula in both]
     every = close_relations({**sums[0], **sums[1]})
     collect = max(both, key=lambda formula: len(formula.totals)) if every else None

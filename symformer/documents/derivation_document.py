@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -56,6 +56,7 @@ from .condition_text import conditions
 from .figures.inset import compact_illustration, illustration
 from .formats.page_layout import FEW
 from .key_result import message
+from .layer_lists import class_path
 from .named_parts import definitions, with_named_parts
 from .nearest_relative import nearest
 from .notation import symbols_of
@@ -193,7 +194,7 @@ def _with_parts_of_layers(blocks: Sequence[Block], quantities: Sequence[Quantity
     for each in quantities:
         for section in each.parts.steps.sections if each.parts else ():
             for label, line in zip(section.chain.labels if section.chain else (), section.lines, strict=False):
-                if isinstance(label, Label) and (modules := _modules_of_layer(line)):
+                if isinstance(label, Label) and (modules := _modules_of_layer(line, each.formula)):
                     meanings[label] = modules
     made: list[Block] = []
     for block in blocks:
@@ -212,14 +213,30 @@ def _with_parts_of_layers(blocks: Sequence[Block], quantities: Sequence[Quantity
     return made
 
 
-def _modules_of_layer(line: AccountLine) -> tuple[str, ...]:
+def _modules_of_layer(line: AccountLine, formula: Formula) -> tuple[str, ...]:
     """Return the modules that a part consists of if they are modules of the layer around it, else nothing."""
     path = ".".join(word for word in line.path.split(".") if word != "*")
     if not line.name or line.entry is not None or line.part is None or line.key != f"{path}.{line.name}".lstrip("."):
         return ()
-    entries = [below.entry for below in line.walk() if below.entry is not None and below.each != 0]
-    named = dict.fromkeys(each.path.removeprefix(line.path).strip(".") for each in entries if each.module)
-    return tuple(filter(None, named))
+    entries = [below.entry for below in formula.root.walk() if below.entry is not None and below.each != 0]
+    own = {id(below.entry) for below in line.walk()}
+    apart = {class_path(each.path, formula) for each in entries if id(each) not in own}
+    named = _outermost_modules(line, formula, apart)
+    return tuple(dict.fromkeys(each.removeprefix(line.path).strip(".") for each in named))
+
+
+def _outermost_modules(line: AccountLine, formula: Formula, apart: Collection[str]) -> Iterator[str]:
+    """Yield the paths of the modules of a part, but not the modules inside these unless some of them are apart."""
+    for below in line.lines:
+        inside = f"{class_path(below.path, formula)}."
+        if below.each == 0:
+            continue
+        if below.entry is not None:
+            yield from [below.entry.path] * bool(below.entry.module)
+        elif below.path in ("", line.path) or any(each.startswith(inside) for each in apart):
+            yield from _outermost_modules(below, formula, apart)
+        else:
+            yield below.path
 
 
 WITHOUT = " without its parts that have totals of their own."
