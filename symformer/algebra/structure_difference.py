@@ -405,7 +405,10 @@ def _difference(
     if collect is not None:
         found = {place: collect.collect_totals(amount) for place, amount in found.items()}
         total = collect.collect_totals(total)
-        amounts = {place: (collect.collect_totals(own), collect.collect_totals(other)) for place, (own, other) in amounts.items()}
+        amounts = {
+            place: (collect.collect_totals(own), collect.collect_totals(other))
+            for place, (own, other) in amounts.items()
+        }
     return found, total, amounts
 
 
