@@ -376,7 +376,7 @@ def test_the_inside_of_a_common_part_is_complete() -> None:
     """Layers of Gemma 2 have projections in common, and local ones have a window (Gemma Team 2024, section 2)."""
     drawn = details("gemma2")["layers.self_attn"].draw(A4)
     said = [plain(each.line) for each in drawn.shapes if isinstance(each, Words)]
-    assert {"Scores", "Weighted values", "window of C_win tokens"} <= {line.strip() for line in said}
+    assert {"Attention scores", "Weighted values", "window of C_win tokens"} <= {line.strip() for line in said}
 
 
 @pytest.mark.parametrize(

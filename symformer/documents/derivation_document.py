@@ -15,6 +15,7 @@ from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..formulas.part_labels import REST
 from ..formulas.ratio import Ratio
+from ..formulas.row_names import row_names
 from ..formulas.structured_form import StructuredForm, structured
 from ..formulas.time_bound import TimeBound
 from ..language.errors import joined
@@ -445,8 +446,11 @@ def _side(side: Formula, formula: Formula, name: str = "") -> list[Block]:
     if not side.root.lines:  # not a quantity of the model, such as a device's peak
         return []
     anchor = f"{formula.id}.{name or side.id.rpartition('.')[2]}"  # side.id is the anchor of its own chapter
+    names = row_names(side.root)
     rows: list[Sequence[Line]] = [
-        [[named(row.path, formula)], [Math.of(row.count)], [Math.of(row.each)]] for row in side.rows if row.each != 0
+        [[named(names.get(row.path, row.path), formula)], [Math.of(row.count)], [Math.of(row.each)]]
+        for row in side.rows
+        if row.each != 0
     ]
     caption: Line = [f"{capital(side.measure.title)} row by row."]
     table = Table([["Row"], ["Copies"], ["Each"]], rows, "lrl", caption=caption)

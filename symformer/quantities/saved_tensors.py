@@ -452,7 +452,7 @@ def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions
 
 
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
-    """Return the recomputed regions: attention cores (scores to mix) or repeated layers."""
+    """Return the recomputed regions: attention cores (from the scores to the weighted values) or repeated layers."""
     if recompute == "full":
         if any(scope.distinct is not None for scope in ledger.root.walk()):
             raise RuleError(
@@ -706,7 +706,7 @@ DROPOUT = Convention(
 RECOMPUTE = Convention(
     {
         "none": "nothing is recomputed",
-        "selective": "the attention core (scores to mix) is recomputed, so it saves only its inputs",
+        "selective": "the attention core (from the scores to the weighted values) is recomputed, so it saves only its inputs",
         "full": "every repeated layer is recomputed, so it saves only its inputs",
     },
     lambda entry: entry.kind in ATTENDING or "*" in entry.path.split("."),
