@@ -706,7 +706,8 @@ DROPOUT = Convention(
 RECOMPUTE = Convention(
     {
         "none": "nothing is recomputed",
-        "selective": "the attention core (from the scores to the weighted values) is recomputed, so it saves only its inputs",
+        "selective": "the attention core (from the scores to the weighted values) is recomputed, so it saves only its "
+        "inputs",
         "full": "every repeated layer is recomputed, so it saves only its inputs",
     },
     lambda entry: entry.kind in ATTENDING or "*" in entry.path.split("."),
