@@ -104,7 +104,7 @@ def test_other_answers_have_no_parts() -> None:
 
 
 def test_rows_without_a_cache_are_not_listed() -> None:
-    """Of jamba's rows only the keys and values of attention, and the states of both kinds of Mamba layers, are bytes."""
+    """Of jamba's rows only the keys and values of attention, and the states of both kinds of Mamba layers, store."""
     printed = CliRunner().invoke(cli, ["show", "jamba-v0.1", "-q", "kv-cache", "--set", "B=1", "--set", "C=9"]).stdout
     *rows, total = printed.split("\nrow ")[1].splitlines()[1:]
     mamba = ["convolution state", "recurrent state"]
