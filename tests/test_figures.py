@@ -24,7 +24,7 @@ from symformer.documents.formats.html import FORMAT as HTML
 from symformer.documents.formats.page_layout import A4
 from symformer.language.errors import OptionError
 from symformer.language.symbols import symbol
-from symformer.output.blocks import plain
+from symformer.output.blocks import Math, plain
 from symformer.targets.resolution import resolve
 from symformer.views.figure_facts import figure_facts
 
@@ -252,6 +252,13 @@ def test_overlaps_are_detected() -> None:
     assert len(faults(Drawing(100, 100, [line, Words(30, 17, ["x"], 9)]))) == 1
     assert len(faults(Drawing(100, 100, [Words(30, 17, ["x"], 9), Words(38, 18, ["x"], 9)]))) == 1
     assert faults(Drawing(100, 100, [line, Words(30, 13, ["x"], 9)])) == []
+    # at 10 points, the descender of the subscript in Z_patch is 3.8 below the baseline, and that of A_ssm 2.5
+    named = [Words(30, 11.5, [Math.of(symbol(name))], 9, 10) for name in ("Z_patch", "A_ssm")]
+    assert [len(faults(Drawing(100, 100, [line, each]))) for each in named] == [1, 0]
+    head = Line(((42, 10), (40, 14), (44, 14)), filled=True)
+    for mark in (head, Circle(42, 12, 1.3, fill=BLACK)):  # the dot of a branch
+        assert len(faults(Drawing(100, 100, [mark, Words(30, 13, ["x"], 10.5)]))) == 1
+        assert faults(Drawing(100, 100, [mark, Words(30, 13, ["x"], 9)])) == []
     assert smallest(Drawing(100, 100, [Words(30, 14, ["x"], 9, 5)]), 1.2) == 6
 
 
