@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...formulas.formula import Formula
 from ...models.model import Model
-from ...output.blocks import Code, FigureBlock, Line, listed
+from ...output.blocks import Code, FigureBlock, Line, listed, maybe
 from ...views.figure_facts import FigureFacts, figure_facts
 from .primitives import MOST_COLUMNS
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .figure import Figure
     from .primitives import Drawing
     from .text_width import Ruler
+
+
+# The notes of the drawing explain the marks.
+UNCOUNTED = " Sizes and the number of sublayers in a block do not count as differences."
 
 
 def illustration(found: FigureFacts, filled: bool = True) -> list[FigureBlock]:
@@ -73,14 +77,8 @@ def aligned_figures(
     blocks: list[FigureBlock] = []
     for start in range(0, len(sides), step):
         some = sides[start : start + step]
-        caption: Line = [
-            "The structures of ",
-            *listed(*([Code(name)] for _, name in some)),
-            ". A heavy edge and ≠ mark parts that ",
-            Code(first_name),
-            " does not have or that compute something else; parts in grey with a thin edge are the same. Sizes and the "
-            "number of sublayers in a block do not count as differences.",
-        ]
+        caption: Line = ["The structures of ", *listed(*([Code(name)] for _, name in some))]
+        caption = [*caption, *maybe(start, ", compared with ", Code(first_name)), ".", *maybe(not start, UNCOUNTED)]
         shown = [found for found, _ in some]
         blocks.append(FigureBlock(partial(_columns, shown, first), caption, f"survey.structure.{start + 1}"))
     return blocks
