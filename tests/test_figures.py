@@ -14,6 +14,7 @@ from symformer.documents.figures.figure import Graph, Plus
 from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_page import COLUMN, drawing
 from symformer.documents.figures.fitted_drawing import fitted_drawing
+from symformer.documents.figures.inset import illustration
 from symformer.documents.figures.layer_strip import INKS
 from symformer.documents.figures.overview import CLOSED, closed
 from symformer.documents.figures.primitives import BLACK, Circle, Drawing, Rect, Words
@@ -212,6 +213,25 @@ def test_no_overlaps_and_legible_on_a_page(target: str) -> None:
     assert faults(printed) == []
     assert smallest(printed, A4.enlarged(printed.width, printed.height)) >= 6
     assert faults(fitted_drawing([shown], HTML.page, ScreenRuler())) == []
+
+
+SIZES = {symbol("L"): 36, symbol("L_deep"): 3}
+
+
+@pytest.mark.parametrize(("target", "layers", "kinds"), [("qwen3-vl-8b", 33, True), ("qwen3-8b", 36, False)])
+def test_a_share_covers_the_copies_that_its_note_states(target: str, layers: int, kinds: bool) -> None:
+    """Of the 36 layers of Qwen3-VL's language model, the first 3 have a frame of their own (DeepStack)."""
+    shown = figure(target)
+    box = next(each for each in shown.graph.boxes() if each.name == "mlp" and each.copies.subs(SIZES) == layers)
+    assert isinstance(box.amount.value, int)
+    assert isinstance(shown.amount.value, int)
+    assert box.amount.share == Fraction(layers * box.amount.value, shown.amount.value)
+    said = " ".join(plain(each.line) for each in drawing(shown).shapes if isinstance(each, Words))
+    assert ("shares include all copies in layers of the same kind." in said) == kinds
+    assert ("shares include all copies." in said) != kinds
+    model, _ = resolve(target)
+    (block,) = illustration(figure_facts(model, model.formula("params")))
+    assert plain(block.caption).endswith(f"all its copies{' in layers of the same kind' * kinds} in the total.")
 
 
 def test_layers_become_boxes_only_where_a_page_has_no_room() -> None:

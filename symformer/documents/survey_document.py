@@ -298,7 +298,7 @@ def _against_length(found: ModelTable) -> list[Block]:
         tables, figures = each.tables(), each.figures()
         told += [*maybe(told, " "), *_mentions(tables, f"states the {each.title}.", "states those of further models.")]
         for figure in figures:
-            told += [" ", figure.mention("plots them.")]
+            told += [" ", figure.mention(f"shows them against the {each.meaning}.")]
         shown += [*tables, *figures]
     said = [*map(Paragraph, ([*told, *limits(drawn)], *explanations(found)))]
     return [Heading(1, ["Costs against length"]), *said, *shown]

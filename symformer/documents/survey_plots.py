@@ -95,15 +95,14 @@ def curves(found: ModelTable) -> list[Curves]:
 
 
 def limits(drawn: Sequence[Curves]) -> Line:
-    """Return sentences on the lengths without a value, after the sentences on tables and plots; empty if none."""
+    """Return sentences on lengths without a value, to follow those on tables and plots; empty if there are none."""
     limited = [each for each in drawn if each.limited]
     if not limited:
         return []
     by_positions = all(each.by_positions for each in limited)
     where = "Beyond the learned positions of a model" if by_positions else "Where a model has no formula"
-    what = "its line ends and the tables have a dash" if any(each.figures() for each in limited) else "a cell is a dash"
     continued = " The formulas of other models are also evaluated beyond the context length of their training."
-    return [f" {where}, {what}.", *maybe(by_positions, continued)]
+    return [f" {where}, it has no value, and the tables have a dash.", *maybe(by_positions, continued)]
 
 
 def _curves(found: ModelTable, name: str, column: Sequence[TableCell]) -> Curves | None:

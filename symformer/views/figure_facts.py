@@ -35,6 +35,11 @@ class FigureFacts:
     root: Line  # the account of the formula over ``apart``
     layers: tuple[Symbol, ...] = ()  # the size that counts each layer, in order; empty if the order is not known
 
+    @property
+    def has_kinds(self) -> bool:
+        """Whether a list of layers has several kinds, which are separate in ``apart``."""
+        return any(scope.mixture is not None for scope in self.apart.root.walk())
+
 
 def figure_facts(model: Model, formula: Formula) -> FigureFacts:
     """Return the facts that the figure of a model shows.

@@ -94,7 +94,8 @@ def _caption(found: FigureFacts, filled: bool) -> Line:
     what = "parts" if found.is_traced else "architecture"
     told = f"each part with its {found.formula.measure.title}, as a formula where there is room"
     if found.value is not None:
-        told += ", as a number, and as the share of all its copies in the total"
+        which = "all its copies in layers of the same kind" if found.has_kinds else "all its copies"
+        told += f", as a number, and as the share of {which} in the total"
     return [f"The {what} of {found.subject.title}, {order}, {told}."]
 
 
