@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from sympy import Symbol, cancel, expand
 
+from ..architectures.base_architecture import Architecture
 from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
 from ..components.base import Component
@@ -33,6 +34,7 @@ class FigureFacts:
     ledger: Ledger
     apart: Ledger  # with separate kinds of layers
     root: Line  # the account of the formula over ``apart``
+    is_model: bool = True  # False for a component
     layers: tuple[Symbol, ...] = ()  # the size that counts each layer, in order; empty if the order is not known
 
     @property
@@ -82,6 +84,7 @@ def figure_of(
         value=value,
         shapes=component.shapes,
         is_traced=isinstance(component, RecognizedModel | MeasuredModel),
+        is_model=isinstance(component, Architecture | RecognizedModel | MeasuredModel),
         ledger=ledger,
         apart=ledger.apart,
         root=root,

@@ -88,15 +88,18 @@ def _caption(found: FigureFacts, filled: bool) -> Line:
     """Return the caption of the figure of one model."""
     if not filled and found.is_traced:
         return [f"The parts of {found.subject.title}, in the order in which its code names them."]
+    if not filled and not found.is_model:
+        return ["The computation of ", Code(found.subject.name), ", from bottom to top, with shapes of tensors."]
     if not filled:
         return [f"The architecture of {found.subject.title}, from bottom to top."]
     order = "in the order in which its code names them" if found.is_traced else "from bottom to top"
-    what = "parts" if found.is_traced else "architecture"
+    what = "parts" if found.is_traced else "architecture" if found.is_model else "computation"
     told = f"each part with its {found.formula.measure.title}, as a formula where there is room"
     if found.value is not None:
         which = "all its copies in layers of the same kind" if found.has_kinds else "all its copies"
         told += f", as a number, and as the share of {which} in the total"
-    return [f"The {what} of {found.subject.title}, {order}, {told}."]
+    name = found.subject.title if found.is_model else Code(found.subject.name)
+    return [f"The {what} of ", name, f", {order}, {told}."]
 
 
 def _drawn(found: FigureFacts, filled: bool, page: Page, ruler: Ruler | None = None) -> Drawing:
