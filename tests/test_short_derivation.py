@@ -30,6 +30,7 @@ from symformer.output.blocks import (
     Table,
     plain,
 )
+from symformer.targets.resolution import resolve
 
 from .samples import sampled
 
