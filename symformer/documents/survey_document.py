@@ -150,7 +150,7 @@ def survey(
     letters = symbol_tables(models, found.names, [*result, *about, *structures, *told, *equations, *rest])
     compared = _mentions(structures, "compares the structures of the models.", "compares those of further models.")
     symbols = _mentions(letters, "lists the symbols.", "lists the sizes of further models.")
-    tables = [Paragraph([*compared, *maybe(compared and symbols, " "), *symbols]), *structures, *letters]
+    tables: list[Block] = [Paragraph([*compared, *maybe(compared and symbols, " "), *symbols]), *structures, *letters]
     blocks: list[Block] = [*result, *about, *tables, *told, *equations, *rest]
     blocks, keys = with_references(blocks)
     files = [("survey.json", json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n")]
