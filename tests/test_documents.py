@@ -37,7 +37,7 @@ from symformer.language.errors import DerivationError, DocumentError, RuleError
 from symformer.language.notation.display_tree import Cross, Label, Sum, sizes_of, tree
 from symformer.language.notation.text import percent, text
 from symformer.language.sizes import evaluate
-from symformer.language.symbols import LETTERS, A, B, C, E, H, L, S, letter, name_size
+from symformer.language.symbols import LETTERS, A, B, C, E, H, L, S, letter, name_size, symbol
 from symformer.models.model import Model
 from symformer.models.provenance import fixed_reason
 from symformer.output.blocks import (
@@ -908,6 +908,23 @@ def test_table_continuation_has_at_least_four_rows(total: bool) -> None:
         assert sum(found) == count
         seen.update(found[1:])
     assert min(seen) == 4, "and some go on by no more than that"
+
+
+def test_fractions_in_tables_are_legible() -> None:
+    """A subscript has 0.7 of the type around it: in a fraction of full size 5.6 of 8 points, and else 4."""
+    shown = symbol("L") * symbol("A_ssm") / symbol("C_chunk")
+    wide: list[list[Line]] = [[["a part " * 9], [Math.of(shown)], [Math.of(shown + 1)], ["a note " * 9]]]
+    table = Table([["Part"], ["Formula"], ["Another"], ["Note"]], wide, "wllw")
+    document = Document("A table", "with fractions", [table])
+    page = pypdfium2.PdfDocument(render(document, "pdf"))[0].get_textpage()
+    sizes = {
+        chr(pypdfium2.raw.FPDFText_GetUnicode(page, place)): pypdfium2.raw.FPDFText_GetFontSize(page, place)
+        for place in range(page.count_chars())
+    }
+    assert {*"chunkssm"} <= {*sizes}
+    assert min(size for letter, size in sizes.items() if not letter.isspace()) >= 5
+    assert r"\everymath{\displaystyle}" in spell(document, "tex")
+    assert "td math { math-style: normal; }" in spell(document, "html")
 
 
 def test_blocks_of_mathematics_in_markdown_are_at_most_1000_characters() -> None:

@@ -69,7 +69,7 @@ from .references import with_references
 from .sentences import sentence
 from .short_form import short_form
 from .subject import column, config_lines, in_subtitle, in_title, is_changed, subject_line
-from .verification import WHOLE_ONLY, check, short_check
+from .verification import UNCERTIFIED, WHOLE_ONLY, check, short_check
 
 
 def document(
@@ -123,12 +123,16 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     ]
     drawn = illustration(found.figure) if form != "short" and found.figure else []
     if drawn:
-        chapters[0] = chapters[0].mentioning(drawn[0])
+        what = "architecture" if found.figure is None or found.figure.is_model else "computation"
+        chapters[0] = chapters[0].mentioning(drawn[0], what)
     blocks: list[Block] = []
     related = nearest(found.relative, _labels(found)) if found.relative else []
     shown = [block for each in chapters for block in each.blocks]
     if found.relative:
         related[-1:-1] = _further_symbols(related, shown, found.relative.structure.names[1])
+    component = form == "short" and found.figure is not None and not found.figure.is_model
+    if component and found.figure is not None:
+        shown += _shapes_in(found.figure)
     letters = _alphabet(found.subject, found.places, found.quantities[0].formula, shown) if shown else []
     if len(chapters) == 1:
         (one,) = chapters
@@ -137,12 +141,16 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
             listed_in = FloatSentence(_symbols_id(found.quantities[0].formula), "lists the symbols.", what="Table")
             opening = next((place for place, block in enumerate(result) if isinstance(block, Heading)), len(result))
             result = [*with_sentence(result[:opening], listed_in), *result[opening:]]
+        elif component:  # a page has room for what it is
+            result += _described(found.quantities[0])
         symbols = [*one.parts.model, *letters, *one.holds]
         if any(isinstance(block, Table) and len(block.rows) > FEW for block in letters):
             symbols += drawn  # not between the pieces of a table over two pages
         else:
             symbols = [*drawn, *symbols]
-        blocks += [*result, *one.parts.opening, *symbols, *one.parts.rest, *one.checked]
+        said = [Paragraph([UNCERTIFIED])] if form == "short" else []  # the subtitle of a page says so, too
+        checked = [each for each in one.checked if each not in said]
+        blocks += [*result, *one.parts.opening, *symbols, *one.parts.rest, *checked]
     else:
         blocks += [Contents(), *([Heading(1, ["Symbols"], SYMBOLS), *letters] if letters else []), *drawn]
         for each, chapter in zip(found.quantities, chapters, strict=True):
@@ -168,6 +176,22 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         attached_files(found.json, keys),
         one_page=form == "short" and len(chapters) == 1,
     )
+
+
+def _shapes_in(figure: FigureFacts) -> list[Block]:
+    """Return the sizes in the shapes of tensors of a figure, which its page explains."""
+    from .figures.figure_builder import FigureBuilder  # most documents never need it
+
+    graph = FigureBuilder(figure).architecture().graph
+    labels = (arrow.label for each in graph.graphs() for arrow in each.arrows)
+    shapes = [piece for line in (*graph.ports, *graph.results, *labels) for piece in line if isinstance(piece, Math)]
+    return [Paragraph(shapes)]
+
+
+def _described(found: QuantityFacts) -> list[Block]:
+    """Return the definition of a quantity, and a description of the component that it is of."""
+    about = about_part(found.formula.root, found.formula)
+    return [Paragraph(line) for line in (sentence(found.definition.statement), about) if line]
 
 
 def _with_rests(blocks: Sequence[Block]) -> list[Block]:
@@ -340,9 +364,9 @@ class _Chapter:
         own = self.parts
         return [*self.result, *own.opening, *own.model, *self.holds, *own.rest, *self.checked]
 
-    def mentioning(self, figure: FigureBlock) -> _Chapter:
+    def mentioning(self, figure: FigureBlock, what: str) -> _Chapter:
         """Return the chapter with a sentence about the figure of the model."""
-        opening = with_sentence(self.parts.opening, figure.mention("shows the architecture."))
+        opening = with_sentence(self.parts.opening, figure.mention(f"shows the {what}."))
         return replace(self, parts=replace(self.parts, opening=opening))
 
 
