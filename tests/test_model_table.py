@@ -248,7 +248,7 @@ def test_an_audit_checks_the_values_of_a_float(exact: bool, tmp_path: Path, monk
 
 
 def varied(exact: bool) -> str:
-    """A table in LaTeX with every kind of cell: sizes, totals, costs per token, shares, times, and cells without one."""
+    """A table in LaTeX with every kind of cell: sizes, totals, costs per token, shares, times and missing values."""
     models = ["gpt2", sf.model("mamba2-2.7b"), sf.model("gpt2", tied=False).set({"L": 13})]
     sizes = {"S": 900, "C": 901, "B": 3}
     costs = sf.table(models, ["params", "kv-cache", "flops"], per="token", columns="every", sizes=sizes, exact=exact,

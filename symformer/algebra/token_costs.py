@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
 from fractions import Fraction
 
 from sympy import Expr, Rational, expand
@@ -20,7 +19,7 @@ TOKENS: Mapping[str, Expr] = {
     "kv-cache": B * C,
     "decode-flops": B,
 }
-PER_TOKEN = "per=token"  # how an id in a paper states that its value is divided
+DIVIDED = "per=token"  # how an id in a paper states that its value is divided
 STORED = ("params", "active-params", "trainable-params", "weight-memory")  # no costs of tokens: never divided
 
 

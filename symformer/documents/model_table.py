@@ -12,7 +12,7 @@ from sympy import Expr, Symbol
 
 from ..algebra.result import Answer
 from ..algebra.table_cells import TableCell
-from ..algebra.token_costs import PER_TOKEN, divisor_of, tokens_of
+from ..algebra.token_costs import DIVIDED, divisor_of, tokens_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import UNSUPPORTED, OptionError, SizeError, joined
@@ -486,15 +486,15 @@ def _mark(model: Model, quantity: str, cell: TableCell, per_token: bool) -> str:
     """Return the mark of a value, with all differences from the named model."""
     changed = changed_conventions([cell.formula]) if cell.formula is not None else cell.asked
     given = [f"{name}={value}" for name, value in changed.items()]
-    return _spelt_mark(model, quantity, [PER_TOKEN, *given] if per_token else given, cell.at)
+    return _spelt_mark(model, quantity, [DIVIDED, *given] if per_token else given, cell.at)
 
 
 def _mark_of_size(model: Model, size: Symbol) -> str:
     return _spelt_mark(model, str(size), [], {})
 
 
-def _spelt_mark(model: Model, name: str, conventions: Sequence[str], at: Numbers) -> str:
-    r"""Return ``\symformer[options]{id}`` for a quantity or a size of a model, or "" if its target cannot be spelled."""
+def _spelt_mark(model: Model, name: str, conventions: Sequence[str], at: Mapping[Symbol, int]) -> str:
+    r"""Return ``\symformer[options]{id}`` for a quantity or a size of a model, or "" if LaTeX cannot spell it."""
     subject = subject_of(model)
     if not all(value.is_Integer for value in subject.changed_sizes.values()):
         return ""

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ..algebra.token_costs import PER_TOKEN, value_per_token
+from ..algebra.token_costs import DIVIDED, value_per_token
 from ..formulas.formula import Formula
 from ..language.errors import (
     UNSUPPORTED,
@@ -244,8 +244,8 @@ class _Auditor:
         """Return the value of a formula under the options of its mark, or of the macro file that contains it."""
         given = pairs(use.options.split(",")) if use.options else {}
         per = given.pop("per", "")
-        if per and f"per={per}" != PER_TOKEN:
-            raise OptionError(f"per={per} is not supported; write {PER_TOKEN}, or leave it out")
+        if per and f"per={per}" != DIVIDED:
+            raise OptionError(f"per={per} is not supported; write {DIVIDED}, or leave it out")
         sizes = tuple(f"{name}={value}" for name, value in given.items() if _SIZE.fullmatch(name))
         options = {name: value for name, value in given.items() if not _SIZE.fullmatch(name)}
         self.units[use.options, use.id] = ""
@@ -255,7 +255,7 @@ class _Auditor:
             id_ = self._id(use.id)
             if target := _sized(id_):
                 if per:
-                    raise OptionError(f"{PER_TOKEN} applies to costs, and {id_} is a size; leave it out")
+                    raise OptionError(f"{DIVIDED} applies to costs, and {id_} is a size; leave it out")
                 return self._size(target, id_[len(target) + 1 :], options, sizes)
             self._counted()
             self.computed += 1
