@@ -234,7 +234,7 @@ def _use(text: str, place: int, where: PaperLocation, closing: Sequence[int]) ->
     number, _ = _group(text, place, closing)
     if id is None or number is None:  # its definition, not a use
         return None
-    return FormulaReference(where, options.strip(), id.replace("\\_", "_").strip(), number.strip())
+    return FormulaReference(where, options.replace("\\_", "_").strip(), id.replace("\\_", "_").strip(), number.strip())
 
 
 _SPACE = re.compile(r"\s*")
