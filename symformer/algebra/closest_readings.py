@@ -13,7 +13,7 @@ from ..language.errors import ReadingError, SizeError
 from ..language.notation.text import code
 from .account_terms import is_zero
 from .difference_rows import exact_multiple, explains
-from .name_binding import COUNT, RARER
+from .name_binding import COUNT, RARER, NameBinding
 from .reading_search import PrintedReading
 
 TRIED = 12  # readings whose difference is computed
@@ -106,12 +106,20 @@ def no_agreement_error(closest: Sequence[ClosestReading]) -> ReadingError:
     """Return the error for a formula that agrees under no reading although its names can have other meanings."""
     said = "; ".join(f"with {each.names}, ours - theirs = {_short(each.difference)}" for each in closest)
     first = closest[0].reading.bindings
-    doubtful = next((each for each in first if each.guessed), first[0])
+    doubtful = max(first, key=lambda each: _doubt(each, closest))
     stated = "N" if doubtful.expr == COUNT else code(doubtful.expr)
     return ReadingError(
         f"the formula agrees with ours under no known meaning of its letters: {said}; state the meanings, as in "
         f"--where {doubtful.name}={stated}, or name the paper with --paper"
     )
+
+
+def _doubt(binding: NameBinding, closest: Sequence[ClosestReading]) -> tuple[int, ...]:
+    """Return how doubtful the reading of a name is: shared with another name, or different in another reading."""
+    own = closest[0].reading.bindings
+    shared = sum(each.expr == binding.expr for each in own)
+    others = {each.expr for one in closest for each in one.reading.bindings if each.name == binding.name}
+    return (int(binding.guessed), shared, len(others), binding.rarity)
 
 
 def _short(difference: Expr) -> str:

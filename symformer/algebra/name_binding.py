@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sympy import Add, Expr, Pow, Symbol, cancel, expand, nan, zoo
 
@@ -184,6 +184,8 @@ def _guessed(name: str, names: Collection[str], formula: Formula, target: str) -
         add(expr, RARER, 2 if found else 1)
     if not found:
         raise _unknown(name, formula, target)
+    if len(found) == 1 and len(name) > 1:  # a word with one meaning, whether or not our formula has the size
+        return tuple(replace(each, rarity=0) for each in found.values())
     return tuple(sorted(found.values(), key=lambda each: each.rarity))
 
 

@@ -143,8 +143,8 @@ def usual_readings(name: str) -> list[list[str]]:
 def rarer_readings(name: str) -> list[list[str]]:
     """Return the rarer readings of a name, in the same form.
 
-    >>> rarer_readings("E")
-    [['X']]
+    >>> rarer_readings("f")
+    [['M'], ['H_ssm']]
     """
     return _table(_RARER).get(name, [])
 

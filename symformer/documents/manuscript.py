@@ -108,6 +108,16 @@ def read(path: str) -> Manuscript:
     return found
 
 
+def sources(path: str) -> dict[str, str]:
+    """Return the text of a paper's main file and of every file that it inputs from its own folder, by file name.
+
+    Raises DocumentError if the main file cannot be read.
+    """
+    folder = Path(os.path.realpath(path)).parent
+    main, *inputs = read(path).files
+    return {main: _content(Path(path), path), **{name: _content(folder / name, name) for name in inputs}}
+
+
 def _content(place: Path, said: str) -> str:
     try:
         if place.is_dir():
