@@ -25,11 +25,15 @@ DOCUMENTS = (".pdf", ".html", ".md", ".tex", ".typ")
 )
 @click.option("--laws", is_flag=True, help="List the scaling laws.")
 @click.option("--budget", metavar="FLOPS", help="The FLOPs of training and inference, such as 1e21.")
-@click.option("--loss", type=float, metavar="LOSS", help="The loss to reach with the fewest FLOPs, instead of a budget.")
+@click.option(
+    "--loss", type=float, metavar="LOSS", help="The loss to reach with the fewest FLOPs, instead of a budget."
+)
 @click.option("--inference-tokens", metavar="N", help="The inference tokens, whose FLOPs are a part of the budget.")
 @click.option("--unique-tokens", metavar="N", help="The tokens of the data, for a law of repeated data.")
 @click.option("--memory", metavar="N", help="The memory of the device that holds the model, such as 80GiB.")
-@click.option("--aspect", metavar="LOW:HIGH", help="The range of the width per layer. [default: half to twice TARGET's]")
+@click.option(
+    "--aspect", metavar="LOW:HIGH", help="The range of the width per layer. [default: half to twice TARGET's]"
+)
 @click.option(
     "--multiple", type=click.IntRange(1), default=128, show_default=True, help="The number that divides every width."
 )

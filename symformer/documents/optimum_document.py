@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from ..output.blocks import Block, Cited, Document, Heading, Line, Math, Paragraph, Table, capital
-from ..scaling.law_equations import FLOPS, SIZE, TOKENS, letter, negative, number, over, plus, power, times
+from ..scaling.law_equations import FLOPS, SIZE, TOKENS, letter, negative, number, over, plus, times
 from ..scaling.optimum import Optimum
-from ..scaling.optimum_derivation import DATA_POWER, DATA_SCALE, LETTERS, derivation_blocks
+from ..scaling.optimum_derivation import LETTERS, derivation_blocks, rising_with_inference
 from ..scaling.repeated_data_law import RepeatedDataLaw
 from ..scaling.scaling_law import ParametricLaw
 from .references import with_references
@@ -29,21 +29,24 @@ def document(found: Optimum, version: str) -> Document:
         blocks += _letters(found.law)
         blocks += [Heading(1, ["Derivation"]), *derivation_blocks(), *_inference(found), *_repetition(found)]
     blocks += [Heading(1, ["Optimum"]), *map(_punctuated, found.optimum_blocks())]
-    if found.ranking is not None:
+    if found.searched is not None:
         # the heading of the configs is a section of the document
-        configs = [each if not isinstance(each, Heading) else Heading(1, each.line) for each in found.config_blocks()]
-        blocks += map(_punctuated, configs)
+        for each in found.searched.to_blocks():
+            blocks.append(Heading(1, each.line) if isinstance(each, Heading) else _punctuated(each))
     blocks.append(_punctuated(Paragraph([found.verdict])))
     said, _ = with_references(blocks)
-    what = f"{found.model.title} ({found.model.name})" if found.model is not None else "Compute-optimal training"
+    model = found.searched.model if found.searched else None
+    what = f"{model.title} ({model.name})" if model else "Compute-optimal training"
     amount = (
-        f"{found.question.budget:.4g} FLOPs" if found.question.budget is not None else f"a loss of {found.question.loss:g}"
+        f"{found.question.budget:.4g} FLOPs"
+        if found.question.budget is not None
+        else f"a loss of {found.question.loss:g}"
     )
-    data = found.to_json() | {"target": found.model.name if found.model is not None else None}
+    data = found.to_json() | {"target": model.name if model else None}
     return Document(
         f"{what} for {amount}",
-        f"Computed by symformer {version}. Parameters and FLOPs per token of configs are exact. The loss and everything "
-        "that depends on it are fitted: they are as accurate as the scaling law.",
+        f"Computed by symformer {version}. Parameters and FLOPs per token of configs are exact. The loss and all "
+        "numbers that depend on it are fitted: they are as accurate as the scaling law.",
         said,
         ["transformer", "scaling law", found.law.title],
         [("optimum.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n")],
@@ -67,7 +70,7 @@ def _punctuated(block: Block) -> Block:
 
 def _letters(law: ParametricLaw) -> list[Block]:
     """Return the letters of the derivation, with the letters and the values of the paper."""
-    rows = [
+    rows: list[list[Line]] = [
         [[Math(LETTERS[name].tree)], [name if len(name) == 1 else {"alpha": "α", "beta": "β"}[name]], [f"{value:.7g}"]]
         for name, value in law.constants.items()
         if name in LETTERS
@@ -84,18 +87,17 @@ def _inference(found: Optimum) -> list[Block]:
         return []
     served, most = letter("T"), letter("N", "max")
     afforded = plus(over(FLOPS, times(number(6), SIZE)), negative(over(served, number(3))))
-    rising = over(
-        over(times(DATA_POWER, DATA_SCALE), power(TOKENS, DATA_POWER)), plus(number(1), negative(over(SIZE, most)))
-    )
     amount = f" = {found.question.inference:,} inference tokens at 2 FLOPs per parameter, a budget of "
     line: Line = [
         *("With ", Math(served.tree), amount, Math(FLOPS.tree), " FLOPs leaves "),
         *(Math(TOKENS.tree), " = ", Math(afforded.tree), " training tokens, and none for ", Math(most.tree), " = "),
-        *(Math(over(FLOPS, times(number(2), served)).tree), ". The first term of the derivative becomes "),
-        *(Math(rising.tree), ". It still grows with ", Math(SIZE.tree)),
-        ", and the second term still falls, so there is exactly one root. It has no closed form and is found by bisection.",
+        *(Math(over(FLOPS, times(number(2), served)).tree), ". The first term of the derivative becomes"),
     ]
-    return [Paragraph(line)]
+    proof: Line = [
+        *("It still grows with ", Math(SIZE.tree), ", and the second term still falls, so there is exactly one root. "),
+        "It has no closed form and is found by bisection.",
+    ]
+    return [Paragraph(line), rising_with_inference(most), Paragraph(proof)]
 
 
 def _repetition(found: Optimum) -> list[Block]:
@@ -105,10 +107,9 @@ def _repetition(found: Optimum) -> list[Block]:
     return [
         Paragraph(
             [
-                f"With {found.question.unique:,} unique tokens, further tokens and parameters are discounted. The two terms "
-                "of the derivative are multiplied by the marginal value of a token and of a parameter, which both fall, so "
-                "there is still exactly one root, which is found by bisection."
+                f"With {found.question.unique:,} unique tokens, further tokens and parameters are discounted. The two "
+                "terms of the derivative are multiplied by the marginal value of a token and of a parameter, which both "
+                "fall, so there is still exactly one root, which is found by bisection."
             ]
         )
     ]
-

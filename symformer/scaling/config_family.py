@@ -73,7 +73,8 @@ class ConfigFamily:
         given = {**{name: value for name, value in run.items() if name in used and name not in where}, **given}
         posed = OpenModel.of(model, [depth, WIDTH], quantities, given, where, conventions)
         open_sizes = {depth, WIDTH}
-        programs, numbers = {}, {}
+        programs: dict[str, Program] = {}
+        numbers: dict[str, int] = {}
         for name, formula in zip(quantities, posed.formulas, strict=True):
             own = compiled(formula)
             fixed = {size: number for size, number in own.defaults.items() if size not in open_sizes}
@@ -161,7 +162,9 @@ def check_dense(model: Model, law: ScalingLaw) -> None:
             "TARGET, or a dense model"
         )
     if not any(entry.logits for entry in entries):
-        raise SizeError(f"{law.name} describes language models, but {model.target} has no LM head; use a model with one")
+        raise SizeError(
+            f"{law.name} describes language models, but {model.target} has no LM head; use a model with one"
+        )
 
 
 def non_embedding(formula: Formula) -> Expr:
@@ -199,8 +202,8 @@ def _depths(model: Model, given: Mapping[str, object]) -> tuple[str, dict[str, E
         times = Fraction(model.known[size], model.known[first]) if model.known[first] else Fraction(0)
         if times.denominator != 1 or times == 0:
             raise SizeError(
-                f"{model.target} has {model.known[first]} and {model.known[size]} layers of two kinds; say how they grow "
-                f"together, as in --where '{size} = {max(1, math.floor(times))}*{first}'"
+                f"{model.target} has {model.known[first]} and {model.known[size]} layers of two kinds; state how they "
+                f"grow together, as in --where '{size} = {max(1, math.floor(times))}*{first}'"
             )
         found[str(size)] = int(times) * first
     return str(first), found
@@ -220,7 +223,9 @@ def _proportional(known: Mapping[str, int], settled: set[str], multiple: int) ->
                 found[name] = f"{share.numerator}*E/{share.denominator}"
         elif row.unit == "elements" and row.base in "HM":
             exact = f"{share.numerator}*E"
-            found[name] = exact if share.denominator == 1 else f"{multiple}*ceil({exact}/{share.denominator * multiple})"
+            found[name] = (
+                exact if share.denominator == 1 else f"{multiple}*ceil({exact}/{share.denominator * multiple})"
+            )
     return found
 
 

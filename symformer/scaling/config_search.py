@@ -75,6 +75,7 @@ class Config(Immutable):
             "tokens": self.tokens,
             "tokens_per_parameter": round(self.tokens / self.counted, 4),
             "loss": self.loss,
+            "fitted": ["loss"],
             "training_flops": self.training_flops,
             "inference_flops": self.inference_flops,
             **({"values": dict(self.values)} if self.values else {}),
@@ -201,7 +202,8 @@ def search(
         searched += len(pairs)
         if searched > MOST_ROWS:
             raise SizeError(
-                f"there are more than {MOST_ROWS:,} configs; choose a smaller range with --aspect, or a larger --multiple"
+                f"there are more than {MOST_ROWS:,} configs; choose a smaller range with --aspect, or a larger "
+                "--multiple"
             )
         least, lowest = math.inf, math.inf  # the FLOPs per token of training and of inference
         for scored, approximate in _scored(family, goal, pairs) if pairs else ():

@@ -22,8 +22,7 @@ from ..language.notation.display_tree import (
 from ..output.blocks import Equation
 from ..output.chain import Chain
 from .allocation_law import AllocationLaw
-from .compute_optimum import TRAINING
-from .scaling_law import GranularLaw, ParametricLaw, RoutedLaw, ScalingLaw
+from .scaling_law import TRAINING, GranularLaw, ParametricLaw, RoutedLaw, ScalingLaw
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..output.blocks import BriefBlock, Cited, Code, Heading, Table
+from ..output.blocks import BriefBlock, Cited, Code, Heading, Line, Table
 from .laws import scaling_law, scaling_laws
 
 
 def law_blocks() -> list[BriefBlock]:
     """Return a table of the laws: name, title, what N counts, and the paper."""
-    rows = []
+    rows: list[list[Line]] = []
     for name in scaling_laws():
         law = scaling_law(name)
         rows.append([[Code(name)], [law.title], [law.formula], [law.counted], [law.where, " ", Cited(law.paper)]])
-    head = [["law"], ["title"], ["formula"], ["N counts"], ["source"]]
+    head: list[Line] = [["law"], ["title"], ["formula"], ["N counts"], ["source"]]
     return [Heading(1, ["Scaling laws"]), Table(head, rows, "lllll")]
 
 

@@ -8,24 +8,23 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..algebra.device_memory import bytes_text, memory_bytes
-from ..algebra.open_model import Given, Where, condition_lines
+from ..algebra.open_model import Given, Where
 from ..algebra.result import Answer, Told, ignore_progress
 from ..algebra.solve import whole_amount
 from ..architectures import composed_model
 from ..language.errors import OptionError, SizeError
-from ..language.notation.significant import significant
-from ..language.symbols import named_symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Cited, Heading, Line, Math, Paragraph, Table, setting
-from ..quantities import quantity as find_quantity
+from ..output.blocks import BriefBlock, Cited, Heading, Line, Paragraph, Table
 from .compute_optimum import ComputeOptimum, for_budget, for_loss, parametric
 from .config_family import ConfigFamily, check_dense
-from .config_search import Config, ConfigGoal, ConfigRanking, search
+from .config_search import Config, ConfigGoal, search
+from .fitted_number import approximate, tokens_text
 from .law_equations import law_equations, optimum_equations
 from .laws import DEFAULT, scaling_law
 from .scaling_law import ScalingLaw
+from .searched_configs import SearchedConfigs
 
 if TYPE_CHECKING:
     from .optimum_plot import Curve
@@ -34,7 +33,6 @@ BYTES = 2  # of a parameter in bf16, for the memory limit of the closed form
 SEARCHED = ("params", "train-flops", "flops")
 MULTIPLE = 128
 LIMIT = 10
-MOST_LISTED = 1_000
 
 
 @dataclass(frozen=True)
@@ -62,45 +60,31 @@ class Optimum(Answer):
     law: ScalingLaw
     question: ScalingQuestion
     continuous: ComputeOptimum
-    model: Model | None = None
-    family: ConfigFamily | None = None
-    ranking: ConfigRanking | None = None
-    aspect: tuple[Fraction, Fraction] | None = None
-    multiple: int = MULTIPLE
-    pareto: str | None = None
+    searched: SearchedConfigs | None = None
 
     @property
     def configs(self) -> tuple[Config, ...]:
         """The best configs, the best first; empty without a target."""
-        return () if self.ranking is None else self.ranking.best
+        return () if self.searched is None else self.searched.ranking.best
 
     def table(self) -> dict[str, list[Any]]:
         """Return the best configs, or the optimum of the law without a target."""
-        if self.ranking is None:
-            found = self.continuous
-            return {
-                "parameters": [found.parameters],
-                "tokens": [found.tokens],
-                "loss": [found.loss],
-                "training FLOPs": [found.training_flops],
-                "inference FLOPs": [found.inference_flops],
-            }
-        rows = self.ranking.front if self.pareto else self.ranking.best
-        columns: dict[str, list[Any]] = {name: [each.sizes[name] for each in rows] for name in rows[0].sizes}
-        columns["parameters"] = [each.parameters for each in rows]
-        columns["tokens"] = [each.tokens for each in rows]
-        columns["loss"] = [each.loss for each in rows]
-        columns["training FLOPs"] = [each.training_flops for each in rows]
-        columns["inference FLOPs"] = [each.inference_flops for each in rows]
-        for name in rows[0].values:
-            columns[name] = [each.values[name] for each in rows]
-        return columns
+        if self.searched is not None:
+            return self.searched.table()
+        found = self.continuous
+        return {
+            "parameters": [found.parameters],
+            "tokens": [found.tokens],
+            "loss": [found.loss],
+            "training FLOPs": [found.training_flops],
+            "inference FLOPs": [found.inference_flops],
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Return the data that ``optimum --json`` prints."""
         asked, found = self.question, self.continuous
         data: dict[str, Any] = {
-            "target": self.model.target if self.model else None,
+            "target": self.searched.model.target if self.searched else None,
             "law": self.law.to_json(),
             "budget": asked.budget,
             "loss": asked.loss,
@@ -122,35 +106,11 @@ class Optimum(Answer):
             },
             "extrapolated": list(self._beyond(found)),
         }
-        if self.family is not None and self.ranking is not None and self.aspect is not None:
-            family, ranking = self.family, self.ranking
-            data["search"] = {
-                "configs": ranking.searched,
-                "multiple": self.multiple,
-                "aspect": [str(each) for each in self.aspect],
-                "sizes": dict(family.numbers),
-                "relations": {str(size): str(value) for size, value in family.posed.relations.items()},
-                "conventions": self._conventions(),
-            }
-            data["configs"] = [each.to_json() for each in ranking.best]
-            data["approximate_choice"] = ranking.approximate.to_json()
-            data["published"] = ranking.published.to_json() if ranking.published else None
-            if self.pareto:
-                data["pareto"] = {
-                    "quantity": self.pareto,
-                    "configs": [each.to_json() for each in ranking.front[:MOST_LISTED]],
-                }
-        return data
+        return data | (self.searched.to_json() if self.searched else {})
 
     def rank_lines(self) -> list[Line]:
         """Return [], because all values are for whole models."""
         return []
-
-    def _conventions(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for formula in self.family.posed.formulas if self.family else ():
-            found |= find_quantity(formula.measure.name).shown_conventions(formula)
-        return found
 
     def _picture(self, by: str) -> Plot:
         from .optimum_plot import draw
@@ -163,30 +123,24 @@ class Optimum(Answer):
     @property
     def verdict(self) -> str:
         """The best config, or the optimum of the law without a target."""
-        if self.ranking is None:
-            return f"{self._counted(self.continuous.parameters)} on {tokens_text(self.continuous.tokens)}"
-        best = self.ranking.best[0]
-        sizes = ", ".join(f"{name} = {number:,}" for name, number in best.sizes.items())
-        return (
-            f"the best of {self.ranking.searched:,} configs has {sizes}: {significant(best.parameters, 'elements')} "
-            f"parameters on {tokens_text(best.tokens)}"
-        )
+        if self.searched is not None:
+            return self.searched.verdict
+        return f"{self._counted(self.continuous.parameters)} on {tokens_text(self.continuous.tokens)}"
 
     def _counted(self, number: float) -> str:
         words = "FLOPs per token" if self.law.parameters == "flops-per-token" else "parameters"
         return f"{approximate(number)} {words}"
 
-    def _beyond(self, found: ComputeOptimum | Config) -> tuple[str, ...]:
-        size = found.counted if isinstance(found, Config) else found.parameters
-        budget = found.training_flops
-        return self.law.beyond(parameters=float(size), tokens=float(found.tokens), budget=float(budget))
+    def _beyond(self, found: ComputeOptimum) -> tuple[str, ...]:
+        return self.law.beyond(parameters=found.parameters, tokens=found.tokens, budget=found.training_flops)
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the law, its optimum, and the best configs of the target."""
-        title = f"{self.model.title} ({self.model.target})" if self.model else "Compute-optimal training"
+        model = self.searched.model if self.searched else None
+        title = f"{model.title} ({model.target})" if model else "Compute-optimal training"
         found: list[BriefBlock] = [Heading(1, [title]), *self.law_blocks(), *self.optimum_blocks()]
-        if self.ranking is not None:
-            found += self.config_blocks()
+        if self.searched is not None:
+            found += self.searched.to_blocks()
         return [*found, Paragraph([self.verdict])]
 
     def law_blocks(self) -> list[BriefBlock]:
@@ -220,11 +174,10 @@ class Optimum(Answer):
             told.append(f"{tokens_text(asked.unique)} unique")
         lines: list[Line] = [[", ".join(told)]]
         if asked.memory is not None:
-            lines.append(
-                [f"memory {bytes_text(asked.memory)}: at most {asked.memory // BYTES:,} parameters at {BYTES} bytes each"]
-            )
+            most = f"at most {asked.memory // BYTES:,} parameters at {BYTES} bytes each"
+            lines.append([f"memory {bytes_text(asked.memory)}: {most}"])
         size = "FLOPs per token" if self.law.parameters == "flops-per-token" else "N"
-        head = [size, "N_tok", "N_tok / N", "loss", "training FLOPs"]
+        head = [size, "N_tok", "N_tok / N", "fitted loss", "training FLOPs"]
         cells = [
             approximate(found.parameters),
             approximate(found.tokens),
@@ -258,70 +211,6 @@ class Optimum(Answer):
         ]
         return [Paragraph([f"extrapolated: the law was fitted to {', '.join(ranges)}"])] if ranges else []
 
-    def config_blocks(self) -> list[BriefBlock]:
-        """Return the best configs, the choice of the approximation, and the target's own config."""
-        assert self.family and self.ranking and self.aspect and self.model  # noqa: S101
-        family, ranking = self.family, self.ranking
-        numbers = dict(family.numbers)
-        lines = condition_lines(numbers, family.posed.relations, {}, (), [])
-        settings = [setting(name, choice) for name, choice in self._conventions().items()]
-        lines.append([piece for each in settings for piece in (" ", each)][1:])
-        low, high = (f"{float(each):.4g}" for each in self.aspect)
-        lines.append(
-            [
-                f"widths are multiples of {self.multiple}, and the width per layer is {low} to {high}, because the law "
-                "does not depend on the shape"
-            ]
-        )
-        found: list[BriefBlock] = [Heading(2, ["Configs"]), *map(Paragraph, lines)]
-        names = list(ranking.best[0].sizes)
-        costs = list(ranking.best[0].values)
-        head: list[Line] = [["config"], *([Math.of(named_symbol(name))] for name in names)]
-        head += [["parameters"], ["tokens"], ["tokens/N"], ["loss"], ["FLOPs"], *([name] for name in costs)]
-        chosen: list[tuple[str, Config]] = [(f"{place}", each) for place, each in enumerate(ranking.best, 1)]
-        chosen.append(("6*N*N_tok", ranking.approximate))
-        if ranking.published is not None:
-            chosen.append((self.model.target, ranking.published))
-        rows: list[list[Line]] = [
-            [
-                [name],
-                *([f"{each.sizes[size]:,}" if size in each.sizes else ""] for size in names),
-                [f"{each.parameters:,}"],
-                [approximate(each.tokens)],
-                [f"{each.tokens / each.counted:.4g}"],
-                [f"{each.loss:.5f}"],
-                [f"{each.flops:.4g}"],
-                *([f"{each.values[cost]:,}"] for cost in costs),
-            ]
-            for name, each in chosen
-        ]
-        found.append(Table(head, rows, "l" + "r" * (len(head) - 1)))
-        found.append(Paragraph([self._approximation()]))
-        if ranking.published is None:
-            found.append(Paragraph([self._unqualified()]))
-        if self.pareto:
-            found += self._front_blocks()
-        return found
-
-    def _approximation(self) -> str:
-        """Return what the approximation would choose, and its error."""
-        assert self.ranking is not None  # noqa: S101
-        chosen, best = self.ranking.approximate, self.ranking.best[0]
-        exact = float(chosen.flops_per_token) / (6 * chosen.counted)
-        same = "the same config" if chosen.sizes == best.sizes else "another config"
-        goal = self.question.budget
-        spent = f", {chosen.flops / goal - 1:+.1%} of the budget" if goal is not None else ""
-        return (
-            f"with 6*N FLOPs per token, {same} would be chosen; training it on its {approximate(chosen.tokens)} tokens "
-            f"takes {exact:.3f} times as many FLOPs as 6*N*N_tok{spent}"
-        )
-
-    def _unqualified(self) -> str:
-        assert self.model is not None  # noqa: S101
-        if self.question.budget is None:
-            return f"{self.model.target} itself does not reach this loss with any number of tokens"
-        return f"{self.model.target} itself has no FLOPs left for training: its inference tokens take the whole budget"
-
     def curves(self, kind: str = "iso-flop") -> tuple[Curve, ...]:
         """Return curves of equal FLOPs (``iso-flop``), equal loss (``iso-loss``) or equal memory (``iso-memory``).
 
@@ -339,7 +228,7 @@ class Optimum(Answer):
         for each in self.curves(kind):
             points = list(zip(each.xs, each.ys, strict=True))[::8]
             rows = [[approximate(x), f"{y:.5g}"] for x, y in points]
-            found.append(Table.of([horizontal, f"{vertical} at {each.label}"], rows, "rr"))
+            found.append(Table.of([horizontal, f"fitted {vertical} at {each.label}"], rows, "rr"))
         return found
 
     def plot(self, path: str | None = None, by: str = "") -> Plot:
@@ -348,49 +237,6 @@ class Optimum(Answer):
         Raises OptionError if there is no such curve.
         """
         return self._put(path, by)
-
-    def _front_blocks(self) -> list[BriefBlock]:
-        assert self.ranking and self.pareto  # noqa: S101
-        front = self.ranking.front
-        shown = _spread(front, LIMIT)
-        head = [*front[0].sizes, "parameters", "loss", self.pareto]
-        rows = [
-            [
-                *(f"{number:,}" for number in each.sizes.values()),
-                f"{each.parameters:,}",
-                f"{each.loss:.5f}",
-                f"{each.values[self.pareto]:,}",
-            ]
-            for each in shown
-        ]
-        said = f"Pareto front of the loss and {self.pareto}: {len(front):,} configs"
-        if len(shown) < len(front):
-            said += f", {len(shown)} of them shown; JSON lists up to {MOST_LISTED:,}"
-        return [Paragraph([said]), Table.of(head, rows, "r" * len(head))]
-
-
-def _spread(every: tuple[Config, ...], most: int) -> list[Config]:
-    """Return the first, the last, and evenly spaced entries between them."""
-    if len(every) <= most:
-        return list(every)
-    return [every[round(place * (len(every) - 1) / (most - 1))] for place in range(most)]
-
-
-def approximate(number: float) -> str:
-    """Return a fitted number with four significant digits.
-
-    >>> approximate(1_823_400_000.0), approximate(2.5e16), approximate(7.0)
-    ('1.823B', '2.5e+16', '7')
-    """
-    for power, suffix in ((12, "T"), (9, "B"), (6, "M"), (3, "K")):
-        if 10**power <= number < 10 ** (power + 3):
-            return f"{number / 10**power:.4g}{suffix}"
-    return f"{number:.4g}"
-
-
-def tokens_text(number: float) -> str:
-    """Return a number of tokens in words."""
-    return f"{approximate(number)} tokens"
 
 
 def optimum(
@@ -493,7 +339,9 @@ def optimum(
     family = ConfigFamily.of(model, own, quantities, sizes, relations, conventions, multiple)
     shape = _aspect(aspect, family.aspect)
     ranking = search(family, goal, aspect=shape, multiple=multiple, limit=limit, pareto=pareto, progress=progress)
-    return Optimum(own, question, continuous, family.posed.model, family, ranking, shape, multiple, pareto)
+    return Optimum(
+        own, question, continuous, SearchedConfigs(family, ranking, shape, multiple, question.budget, pareto)
+    )
 
 
 def _question(

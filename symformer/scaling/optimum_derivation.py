@@ -49,12 +49,11 @@ SLOPE = plus(
 )
 QUOTIENT = over(times(SIZE_POWER, SIZE_SCALE), times(DATA_POWER, DATA_SCALE))
 ROOT = times(QUOTIENT, power(_SHARE, DATA_POWER))
-SCALE = power(QUOTIENT, over(number(1), _BOTH))
-BEST_SIZE = times(RATIO, power(_SHARE, over(DATA_POWER, _BOTH)))
-BEST_TOKENS = times(over(number(1), RATIO), power(_SHARE, over(SIZE_POWER, _BOTH)))
-BEST_LOSS = plus(
-    FLOOR, times(over(_BOTH, DATA_POWER), over(SIZE_SCALE, power(OPTIMAL_SIZE, SIZE_POWER)))
-)
+SIZE_SHARE, DATA_SHARE = letter("a"), letter("b")  # the exponents of the optimal parameters and tokens
+SIZE_EXPONENT, DATA_EXPONENT = over(DATA_POWER, _BOTH), over(SIZE_POWER, _BOTH)
+BEST_SIZE = times(RATIO, power(_SHARE, SIZE_SHARE))
+BEST_TOKENS = times(over(number(1), RATIO), power(_SHARE, DATA_SHARE))
+BEST_LOSS = plus(FLOOR, times(over(_BOTH, DATA_POWER), over(SIZE_SCALE, power(OPTIMAL_SIZE, SIZE_POWER))))
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,12 @@ class Statement:
 
 def statements() -> Sequence[Statement]:
     """Return the claims of the derivation, as SymPy expressions."""
-    size, best = SIZE.value, {RATIO.value: SCALE.value}
+    size = SIZE.value
+    best = {
+        RATIO.value: QUOTIENT.value ** (1 / _BOTH.value),
+        SIZE_SHARE.value: SIZE_EXPONENT.value,
+        DATA_SHARE.value: DATA_EXPONENT.value,
+    }
     best_size, best_tokens = BEST_SIZE.value.xreplace(best), BEST_TOKENS.value.xreplace(best)
     along = {TOKENS.value: AFFORDED.value}
     rising, falling = (abs(term) for term in SLOPE.value.args)
@@ -78,7 +82,7 @@ def statements() -> Sequence[Statement]:
         Statement("the loss along the budget", LAW.value.xreplace(along), ALONG.value),
         Statement("its derivative by ln N", size * diff(ALONG.value, size), SLOPE.value),
         Statement("the root", (rising / falling).xreplace({size: best_size}), Integer(1)),
-        Statement("the root as a power", best_size ** _BOTH.value, ROOT.value),
+        Statement("the root as a power", best_size**_BOTH.value, ROOT.value),
         Statement("the optimal tokens", AFFORDED.value.xreplace({size: best_size}), best_tokens),
         Statement(
             "the reducible loss",
@@ -135,7 +139,9 @@ def derivation_blocks() -> list[Block]:
         _equation(OPTIMAL_SIZE.tree, BEST_SIZE),
         _equation(OPTIMAL_TOKENS.tree, BEST_TOKENS),
         _said("with"),
-        _equation(RATIO.tree, SCALE),
+        _equation(SIZE_SHARE.tree, SIZE_EXPONENT),
+        _equation(DATA_SHARE.tree, DATA_EXPONENT),
+        _equation(power(RATIO, _BOTH).tree, QUOTIENT),
         _said("The loss at the optimum is"),
         _equation(LOSS, BEST_LOSS),
     ]
@@ -148,3 +154,9 @@ def _said(*pieces: str | Shown) -> Paragraph:
 
 def _equation(label: Tree | None, shown: Shown) -> Equation:
     return Equation(Chain(() if label is None else (label,), (shown.tree,)))
+
+
+def rising_with_inference(most: Shown) -> Equation:
+    """Return the first term of the derivative with inference tokens, for models below a size."""
+    left = plus(number(1), negative(over(SIZE, most)))
+    return _equation(None, over(times(DATA_POWER, DATA_SCALE), times(power(TOKENS, DATA_POWER), left)))

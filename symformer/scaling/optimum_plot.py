@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..algebra.device_memory import bytes_text
 from ..language.errors import OptionError
 from ..output.chart import Chart, Series
 from ..output.style import escaped
-from .compute_optimum import INFERENCE, TRAINING, for_budget, parametric
-from .scaling_law import ParametricLaw
+from .compute_optimum import for_budget, parametric
+from .scaling_law import INFERENCE, TRAINING, ParametricLaw
 
 if TYPE_CHECKING:
+    from .config_search import Config
     from .optimum import Optimum
 
 CURVES = ("iso-flop", "iso-loss", "iso-memory")
@@ -94,7 +96,7 @@ def _flops_along(law: ParametricLaw, loss: float, inference: int) -> Callable[[f
 
 
 def _iso_memory(found: Optimum, budget: float) -> tuple[Curve, ...]:
-    from .optimum import BYTES, bytes_text
+    from .optimum import BYTES
 
     memory, asked = found.question.memory, found.question
     if memory is None:
@@ -104,15 +106,17 @@ def _iso_memory(found: Optimum, budget: float) -> tuple[Curve, ...]:
     budgets = [budget * 10 ** (4 * place / (POINTS - 1) - 2) for place in range(POINTS)]
     made = []
     for label, most in limits:
-        best = [for_budget(found.law, each, inference=asked.inference, unique=asked.unique, most=most) for each in budgets]
+        best = [
+            for_budget(found.law, one, inference=asked.inference, unique=asked.unique, most=most) for one in budgets
+        ]
         made.append(Curve(label, tuple(budgets), tuple(each.loss or math.nan for each in best)))
     return tuple(made)
 
 
 def draw(found: Optimum, kind: str = "") -> Chart:
     """Return the Pareto front if there is one and no kind of curve is given, else curves, by default of equal FLOPs."""
-    if not kind and found.pareto and found.ranking is not None:
-        return _front(found)
+    if not kind and found.searched is not None and found.searched.pareto:
+        return _front(found, found.searched.ranking.front, found.searched.pareto)
     kind = kind or "iso-flop"
     made = curves(found, kind)
     horizontal, vertical = {
@@ -125,8 +129,8 @@ def draw(found: Optimum, kind: str = "") -> Chart:
         Series(escaped(each.label), [math.log10(x) for x in each.xs], [scale(y) for y in each.ys])  # type: ignore[misc]
         for each in made
     ]
-    if kind == "iso-flop" and found.question.budget is not None and found.ranking is not None:
-        rows = found.ranking.best
+    if kind == "iso-flop" and found.question.budget is not None and found.configs:
+        rows = found.configs
         xs, ys = [math.log10(each.counted) for each in rows], [each.loss for each in rows]
         series.append(Series("the best configs", xs, ys, "points"))  # type: ignore[arg-type]
     if kind != "iso-memory":
@@ -136,11 +140,9 @@ def draw(found: Optimum, kind: str = "") -> Chart:
     return Chart(horizontal, vertical, series, (), [escaped(found.law.title)], from_zero=False)
 
 
-def _front(found: Optimum) -> Chart:
-    assert found.ranking is not None and found.pareto is not None  # noqa: S101
-    rows = found.ranking.front
-    xs, ys = [math.log10(each.values[found.pareto]) for each in rows], [each.loss for each in rows]
-    label = f"$\\log_{{10}}$ {escaped(found.pareto)}"
+def _front(found: Optimum, rows: Sequence[Config], quantity: str) -> Chart:
+    xs, ys = [math.log10(each.values[quantity]) for each in rows], [each.loss for each in rows]
+    label = f"$\\log_{{10}}$ {escaped(quantity)}"
     return Chart(
         label,
         "loss (fitted)",

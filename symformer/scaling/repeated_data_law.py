@@ -13,7 +13,7 @@ from .scaling_law import ParametricLaw
 class RepeatedDataLaw(ParametricLaw):
     """A parametric law in which tokens and parameters count less the more they exceed the unique data.
 
-    With U unique tokens, ``N_tok' = U + U*R_D*(1 - exp(-R/R_D))`` with ``R = N_tok/U - 1`` takes the place of N_tok, and
+    With U unique tokens, ``N_tok' = U + U*R_D*(1 - exp(-R/R_D))`` with ``R = N_tok/U - 1`` takes the place of N_tok.
     N is replaced likewise, with the parameters that are optimal for U tokens.
     """
 

@@ -8,7 +8,22 @@ from functools import lru_cache
 
 from sympy import Expr, Symbol
 
-from .display_tree import Applied, Call, Indexed, Label, Listed, Number, Power, RealPower, Size, TensorName, Transposed, Tree, Word, tree
+from .display_tree import (
+    Applied,
+    Call,
+    Indexed,
+    Label,
+    Listed,
+    Number,
+    Power,
+    RealPower,
+    Size,
+    TensorName,
+    Transposed,
+    Tree,
+    Word,
+    tree,
+)
 from .emitter import PRODUCT, Emitter
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
