@@ -108,8 +108,8 @@ def _repetition(found: Optimum) -> list[Block]:
         Paragraph(
             [
                 f"With {found.question.unique:,} unique tokens, further tokens and parameters are discounted. The two "
-                "terms of the derivative are multiplied by the marginal value of a token and of a parameter, which both "
-                "fall, so there is still exactly one root, which is found by bisection."
+                "terms of the derivative are multiplied by the marginal value of a token and of a parameter, which "
+                "both fall, so there is still exactly one root, which is found by bisection."
             ]
         )
     ]

@@ -2,7 +2,7 @@
 
 The search is exhaustive over all depths and widths with a shape in a given range, as far as a bound allows: N and the
 FLOPs per token grow with the width and the depth, so the shallowest config of a width bounds the loss, or the FLOPs, of
-that width and of all larger ones.
+that width and of all larger ones. The memory grows too, so the search ends if no config of some widths fits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..language.frozen import Immutable
 from .config_family import ConfigFamily, ConfigRow
 from .scaling_law import INFERENCE, TRAINING, ParametricLaw
 
-MOST_ROWS = 2_000_000
+MOST_ROWS = 1_000_000
 WIDEST = 1_000_000
 WIDTHS = 8  # evaluated together
 Told = Callable[[int, int], None]
@@ -206,8 +206,10 @@ def search(
                 "--multiple"
             )
         least, lowest = math.inf, math.inf  # the FLOPs per token of training and of inference
+        fits = goal.memory is None
         for scored, approximate in _scored(family, goal, pairs) if pairs else ():
             least, lowest = min(least, scored.training), min(lowest, scored.inference)
+            fits = fits or scored.row.values["inference-memory"] <= (goal.memory or 0)
             if not math.isinf(scored.score):
                 found.append(scored)
                 if pareto:
@@ -228,7 +230,7 @@ def search(
         previous = least
         worst = found[-1].score if len(found) == limit else math.inf
         bound = goal.bound(least, lowest)
-        if bound > worst or math.isinf(bound):
+        if bound > worst or math.isinf(bound) or not fits:
             break
     if not found or closest is None:
         raise SizeError(_nothing(goal))

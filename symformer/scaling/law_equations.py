@@ -26,19 +26,19 @@ from .scaling_law import TRAINING, GranularLaw, ParametricLaw, RoutedLaw, Scalin
 
 
 @dataclass(frozen=True)
-class Shown:
+class DisplayedMath:
     """An expression as it is displayed, with its value."""
 
     tree: Tree
     value: Expr
 
 
-def letter(name: str, below: str = "") -> Shown:
+def letter(name: str, below: str = "") -> DisplayedMath:
     """Return a positive symbol."""
-    return Shown(TensorName(name, below), Symbol(f"{name}_{below}" if below else name, positive=True))
+    return DisplayedMath(TensorName(name, below), Symbol(f"{name}_{below}" if below else name, positive=True))
 
 
-def number(value: float, digits: int = 7) -> Shown:
+def number(value: float, digits: int = 7) -> DisplayedMath:
     """Return an integer, or a fitted number with some significant digits.
 
     >>> from symformer.language.notation.text import text
@@ -46,37 +46,37 @@ def number(value: float, digits: int = 7) -> Shown:
     ('406.4', '2 × 10¹⁰', '6')
     """
     if isinstance(value, int):
-        return Shown(Number(value), Integer(value))
+        return DisplayedMath(Number(value), Integer(value))
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
     spelt: Tree = Word(mantissa)
     if exponent:
         spelt = Cross((spelt, Power(Number(10), int(exponent))))
-    return Shown(spelt, Float(value))
+    return DisplayedMath(spelt, Float(value))
 
 
-def plus(*terms: Shown) -> Shown:
+def plus(*terms: DisplayedMath) -> DisplayedMath:
     """Return a sum in the given order."""
-    return Shown(Sum(tuple(each.tree for each in terms)), Add(*(each.value for each in terms)))
+    return DisplayedMath(Sum(tuple(each.tree for each in terms)), Add(*(each.value for each in terms)))
 
 
-def negative(operand: Shown) -> Shown:
+def negative(operand: DisplayedMath) -> DisplayedMath:
     """Return the negative of an expression."""
-    return Shown(Minus(operand.tree), -operand.value)
+    return DisplayedMath(Minus(operand.tree), -operand.value)
 
 
-def times(*factors: Shown) -> Shown:
+def times(*factors: DisplayedMath) -> DisplayedMath:
     """Return a product in the given order."""
-    return Shown(Product(tuple(each.tree for each in factors)), Mul(*(each.value for each in factors)))
+    return DisplayedMath(Product(tuple(each.tree for each in factors)), Mul(*(each.value for each in factors)))
 
 
-def over(numerator: Shown, denominator: Shown) -> Shown:
+def over(numerator: DisplayedMath, denominator: DisplayedMath) -> DisplayedMath:
     """Return a fraction."""
-    return Shown(FractionNode(numerator.tree, denominator.tree), numerator.value / denominator.value)
+    return DisplayedMath(FractionNode(numerator.tree, denominator.tree), numerator.value / denominator.value)
 
 
-def power(base: Shown, exponent: Shown) -> Shown:
+def power(base: DisplayedMath, exponent: DisplayedMath) -> DisplayedMath:
     """Return a power with any exponent."""
-    return Shown(RealPower(base.tree, exponent.tree), base.value**exponent.value)
+    return DisplayedMath(RealPower(base.tree, exponent.tree), base.value**exponent.value)
 
 
 SIZE, TOKENS, FLOPS = letter("N"), letter("N", "tok"), letter("F")

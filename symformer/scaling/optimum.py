@@ -314,7 +314,7 @@ def optimum(
     >>> round(found.continuous.parameters / 1e9, 1), round(found.continuous.ratio)
     (32.2, 93)
     >>> optimum("gpt2", law="besiroglu2024", budget="1e20").configs[0].sizes["E"]
-    1664
+    2048
 
     """
     own = law if isinstance(law, ScalingLaw) else scaling_law(law)

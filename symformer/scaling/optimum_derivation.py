@@ -18,7 +18,7 @@ from .law_equations import (
     OPTIMAL_TOKENS,
     SIZE,
     TOKENS,
-    Shown,
+    DisplayedMath,
     letter,
     negative,
     number,
@@ -147,16 +147,16 @@ def derivation_blocks() -> list[Block]:
     ]
 
 
-def _said(*pieces: str | Shown) -> Paragraph:
-    line: Line = [Math(each.tree) if isinstance(each, Shown) else each for each in pieces]
+def _said(*pieces: str | DisplayedMath) -> Paragraph:
+    line: Line = [Math(each.tree) if isinstance(each, DisplayedMath) else each for each in pieces]
     return Paragraph(line)
 
 
-def _equation(label: Tree | None, shown: Shown) -> Equation:
+def _equation(label: Tree | None, shown: DisplayedMath) -> Equation:
     return Equation(Chain(() if label is None else (label,), (shown.tree,)))
 
 
-def rising_with_inference(most: Shown) -> Equation:
+def rising_with_inference(most: DisplayedMath) -> Equation:
     """Return the first term of the derivative with inference tokens, for models below a size."""
     left = plus(number(1), negative(over(SIZE, most)))
     return _equation(None, over(times(DATA_POWER, DATA_SCALE), times(power(TOKENS, DATA_POWER), left)))
