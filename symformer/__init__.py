@@ -11,9 +11,8 @@
 
 Functions: ``model``, ``architecture``, ``component``, ``from_config``, ``trace`` give models; ``compare``, ``check``,
 ``explain``, ``optimum``, ``ratio``, ``sensitivity``, ``solve``, ``sweep``, ``table`` and ``verify`` answer questions
-about them; ``architectures``, ``presets``, ``components``, ``quantities``, ``devices``, ``options`` and
-``scaling_laws`` list what there is. The
-sizes are SymPy symbols: ``from symformer.symbols import E, L``. Every error is a ``SymformerError``.
+about them; ``architectures``, ``presets``, ``components``, ``quantities``, ``devices`` and ``options`` list what there
+is. The sizes are SymPy symbols: ``from symformer.symbols import E, L``. Every error is a ``SymformerError``.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
         WitnessError,
     )
     from .models.model import Model
-    from .scaling.laws import scaling_law, scaling_laws
+    from .scaling.laws import scaling_law
     from .scaling.optimum import optimum
     from .targets.resolution import model
     from .views.listing import options, presets
@@ -112,7 +111,6 @@ __all__ = [
     "quantities",
     "ratio",
     "scaling_law",
-    "scaling_laws",
     "sensitivity",
     "solve",
     "sweep",
@@ -166,7 +164,6 @@ _HOMES = {
     "quantities": "views.listing",
     "ratio": "algebra.quantity_ratio",
     "scaling_law": "scaling.laws",
-    "scaling_laws": "scaling.laws",
     "sensitivity": "algebra.sensitivity",
     "fit": "algebra.fit",
     "layouts": "algebra.layouts",

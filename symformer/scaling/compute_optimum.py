@@ -17,6 +17,7 @@ from .allocation_law import AllocationLaw
 from .repeated_data_law import LimitedDataLaw, RepeatedDataLaw
 from .scaling_law import INFERENCE, TRAINING, GranularLaw, ParametricLaw, RoutedLaw, ScalingLaw
 
+BYTES = 2  # of a parameter in bf16, for a limit of the memory
 GRANULARITIES = (1, 2, 4, 8, 16, 32, 64)
 ASPECT = 64  # E/L of krajewski2024
 ACTIVE, ROUTER = 12 * TRAINING, 14  # FLOPs per E² and per E·X of a layer of krajewski2024

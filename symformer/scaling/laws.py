@@ -26,6 +26,11 @@ def scaling_law(name: str) -> ScalingLaw:
     name
         The name of the law: the key of its paper, such as ``"besiroglu2024"``, and a suffix if the paper has several.
 
+    Returns
+    -------
+    ScalingLaw
+        The law with its constants. A law of the loss has ``loss(parameters, tokens)``.
+
     Raises
     ------
     UnknownNameError

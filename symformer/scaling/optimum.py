@@ -17,7 +17,7 @@ from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Cited, Heading, Line, Paragraph, Table
-from .compute_optimum import ComputeOptimum, for_budget, for_loss, parametric
+from .compute_optimum import BYTES, ComputeOptimum, for_budget, for_loss, parametric
 from .config_family import ConfigFamily, check_dense
 from .config_search import Config, ConfigGoal, search
 from .fitted_number import approximate, tokens_text
@@ -29,7 +29,6 @@ from .searched_configs import SearchedConfigs
 if TYPE_CHECKING:
     from .optimum_plot import Curve
 
-BYTES = 2  # of a parameter in bf16, for the memory limit of the closed form
 SEARCHED = ("params", "train-flops", "flops")
 MULTIPLE = 128
 LIMIT = 10
@@ -265,7 +264,7 @@ def optimum(
         A model, or any target of :func:`symformer.model`, whose depth and width are searched; its other sizes stay, or
         follow the width. Without it, only the optimum of the law is returned.
     law
-        The scaling law, or its name in :func:`symformer.scaling_laws`.
+        The scaling law, or its name; ``symformer optimum --laws`` lists them.
     budget
         The FLOPs of training and of the inference tokens, such as ``"1e21"``. Give this or ``loss``.
     loss

@@ -11,7 +11,7 @@ from ..algebra.device_memory import bytes_text
 from ..language.errors import OptionError
 from ..output.chart import Chart, Series
 from ..output.style import escaped
-from .compute_optimum import for_budget, parametric
+from .compute_optimum import BYTES, for_budget, parametric
 from .scaling_law import INFERENCE, TRAINING, ParametricLaw
 
 if TYPE_CHECKING:
@@ -96,8 +96,6 @@ def _flops_along(law: ParametricLaw, loss: float, inference: int) -> Callable[[f
 
 
 def _iso_memory(found: Optimum, budget: float) -> tuple[Curve, ...]:
-    from .optimum import BYTES
-
     memory, asked = found.question.memory, found.question
     if memory is None:
         raise OptionError("curves of equal memory need a memory; give --memory, such as --memory 80GiB")
