@@ -46,6 +46,12 @@ DOCUMENTS = (".pdf", ".html", ".md", ".tex", ".typ")
     shell_complete=completion_values.quantity,
     help="Also show the Pareto front of the loss and this quantity, such as kv-cache.",
 )
+@click.option(
+    "--device",
+    metavar="DEVICE",
+    shell_complete=completion_values.device,
+    help="The device of a time in --pareto, such as h100-80gb, or a bandwidth and a peak.",
+)
 @click.option("--curve", metavar="KIND", help="Plot or print curves: iso-flop, iso-loss or iso-memory.")
 @arguments.given
 @arguments.where
@@ -71,6 +77,7 @@ def command(
     multiple: int,
     limit: int,
     pareto: str | None,
+    device: str | None,
     curve: str | None,
     given: tuple[str, ...],
     where: tuple[str, ...],
@@ -118,8 +125,10 @@ def command(
         quantities = [*SEARCHED, *(["inference-memory"] if memory else []), *([pareto] if pareto else [])]
         posed = arguments.parse_open_model(target, quantities, given, where, options)
         model, conventions, sizes, relations = posed.model, posed.conventions, posed.given, posed.where
-    elif given or where or options or pareto or aspect:
-        raise click.UsageError("--set, --where, --option, --pareto and --aspect need a TARGET, such as llama-2-7b")
+    elif given or where or options or pareto or device or aspect:
+        raise click.UsageError(
+            "--set, --where, --option, --pareto, --device and --aspect need a TARGET, such as llama-2-7b"
+        )
     with progress("configs") as told:
         found = optimum(
             model,
@@ -135,6 +144,7 @@ def command(
             multiple=multiple,
             limit=limit,
             pareto=pareto,
+            device=device,
             progress=told,
             **conventions,
         )

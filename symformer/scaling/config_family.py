@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -17,15 +17,18 @@ from ..algebra.row_program import compile_for_rows
 from ..formulas.compiler import compiled, program
 from ..formulas.formula import Formula
 from ..formulas.program import Program
-from ..language.errors import SizeError, needs_values
+from ..formulas.time_bound import TimeBound
+from ..language.errors import OptionError, SizeError, needs_values
 from ..language.sizes import Equals
-from ..language.symbols import letter, named_symbol, print_order
+from ..language.symbols import N_bw, N_peak, letter, named_symbol, print_order
 from ..ledger.facts import ROUTING, OperationKind
 from ..models.model import Model
 from .scaling_law import ScalingLaw
 
 LENGTH = 2048  # tokens of a training sequence, if none are given
 WIDTH, DEPTH = "E", "L"
+SIDES = ("bytes", "FLOPs")  # of a lower bound on a time
+UNITS = ("elements", "bytes", "FLOPs", "MACs")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class ConfigFamily:
     numbers: Mapping[str, int]
     own: Mapping[str, int]  # the depth and the width of the target itself
     kinds: int = 1  # the layers of all kinds per unit of the depth
+    bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # the bandwidth and the peak of each time
 
     @classmethod
     def of(
@@ -57,7 +61,7 @@ class ConfigFamily:
         """Return the family of a model. Raises SizeError, OptionError, RuleError."""
         known = {str(size): number for size, number in model.known.items()}
         if WIDTH not in known:
-            raise SizeError(needs_values(model.target, [WIDTH], after="; name a preset, such as gpt2-xl"))
+            raise SizeError(f"{model.target} has no width of its own to start from; name a preset, such as gpt2-xl")
         given: dict[str, Any] = {model.size_name(name): value for name, value in (sizes or {}).items()}
         where: dict[str, Any] = {model.size_name(name): value for name, value in (relations or {}).items()}
         depth, others = _depths(model, {**given, **where})
@@ -72,16 +76,31 @@ class ConfigFamily:
         used = {size for name in quantities for size in _run_sizes(model, name, conventions)}
         given = {**{name: value for name, value in run.items() if name in used and name not in where}, **given}
         posed = OpenModel.of(model, [depth, WIDTH], quantities, given, where, conventions)
+        if any(formula.ranks != 1 for formula in posed.formulas):
+            raise OptionError("optimum compares whole models; remove the options that divide one, such as tensor=on")
         open_sizes = {depth, WIDTH}
         programs: dict[str, Program] = {}
         numbers: dict[str, int] = {}
+        bounds: dict[str, tuple[int, int]] = {}
         for name, formula in zip(quantities, posed.formulas, strict=True):
-            own = compiled(formula)
-            fixed = {size: number for size, number in own.defaults.items() if size not in open_sizes}
-            if lacking := [size for size in own.symbols if size not in fixed and size not in open_sizes]:
-                raise SizeError(needs_values(formula.id, lacking))
-            programs[name] = own.program.concerned(frozenset({*fixed, *open_sizes})).at(fixed)
-            numbers |= {size: fixed[size] for size in own.symbols if size in fixed}
+            sides = {name: formula}
+            if isinstance(formula, TimeBound):
+                sides = {
+                    f"{name} {side}": each for side, each in zip(SIDES, (formula.moved, formula.work), strict=True)
+                }
+                rates = [posed.model.known.get(size) for size in (N_bw, N_peak)]
+                if rates[0] is None or rates[1] is None:
+                    raise SizeError(f"{formula.id} needs a device; give --device, such as --device h100-80gb")
+                bounds[name] = rates[0], rates[1]
+            elif formula.measure.unit not in UNITS:
+                raise OptionError(f"{name} is a ratio, so it has no Pareto front here; choose a count, bytes or a time")
+            for side, each in sides.items():
+                own = compiled(each)
+                fixed = {size: number for size, number in own.defaults.items() if size not in open_sizes}
+                if lacking := [size for size in own.symbols if size not in fixed and size not in open_sizes]:
+                    raise SizeError(needs_values(each.id, lacking))
+                programs[side] = own.program.concerned(frozenset({*fixed, *open_sizes})).at(fixed)
+                numbers |= {size: fixed[size] for size in own.symbols if size in fixed}
         counted = programs["params"]
         if law.parameters == "non-embedding":
             fixed = {str(size): number for size, number in posed.model.known.items() if str(size) not in open_sizes}
@@ -95,6 +114,7 @@ class ConfigFamily:
             {name: numbers[name] for name in ordered},
             {name: known[name] for name in (depth, WIDTH)},
             1 + sum(int(value / named_symbol(depth)) for value in others.values()),
+            bounds,
         )
 
     @property
@@ -109,8 +129,8 @@ class ConfigFamily:
 
     @property
     def length(self) -> int:
-        """The tokens of a training sequence."""
-        return self.numbers["S"]
+        """The tokens of a training step: of all sequences."""
+        return self.numbers["S"] * self.numbers["B"]
 
     def rows(self, pairs: Sequence[tuple[int, int]]) -> Iterator[ConfigRow]:
         """Yield the configs of depths and widths whose conditions hold, with their exact costs."""
@@ -119,7 +139,7 @@ class ConfigFamily:
             self.depth: xp.array([pair[0] for pair in pairs], xp.int64),
             WIDTH: xp.array([pair[1] for pair in pairs], xp.int64),
         }
-        values: dict[str, list[int]] = {}
+        values: dict[str, list[Any]] = {}
         holds = [True] * len(pairs)
         for name, made in {"": self.counted, **self.programs}.items():
             value, tests = compile_for_rows(made, columns).run(columns)
@@ -127,9 +147,14 @@ class ConfigFamily:
             for _, held in tests:
                 mask = xp.broadcast_to(xp.asarray(held, bool), (len(pairs),)).tolist()
                 holds = [one and other for one, other in zip(holds, mask, strict=True)]
+        for name, rates in self.bounds.items():
+            moved, work = (values.pop(f"{name} {side}") for side in SIDES)
+            times = zip(moved, work, strict=True)
+            values[name] = [max(Fraction(one, rates[0]), Fraction(other, rates[1])) for one, other in times]
+        counted = values.pop("")
         for place, (layers, width) in enumerate(pairs):
             if holds[place]:
-                yield ConfigRow(layers, width, values[""][place], {key: values[key][place] for key in self.programs})
+                yield ConfigRow(layers, width, counted[place], {key: each[place] for key, each in values.items()})
 
     def sizes(self, row: ConfigRow) -> dict[str, int]:
         """Return the depth, the width, and the sizes that follow from them."""
@@ -150,7 +175,7 @@ class ConfigRow:
     layers: int
     width: int
     counted: int
-    values: Mapping[str, int]
+    values: Mapping[str, Any]  # integers, and fractions of a second
 
 
 def check_dense(model: Model, law: ScalingLaw) -> None:

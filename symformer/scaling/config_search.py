@@ -8,7 +8,7 @@ that width and of all larger ones. The memory grows too, so the search ends if n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import nsmallest
@@ -16,10 +16,11 @@ from typing import Any
 
 from ..language.errors import SizeError
 from ..language.frozen import Immutable
+from ..language.notation.text import json_number
 from .config_family import ConfigFamily, ConfigRow
 from .scaling_law import INFERENCE, TRAINING, ParametricLaw
 
-MOST_ROWS = 1_000_000
+MOST_ROWS = 500_000
 WIDEST = 1_000_000
 WIDTHS = 8  # evaluated together
 Told = Callable[[int, int], None]
@@ -45,8 +46,8 @@ class Config(Immutable):
         The loss of the law for these tokens.
     training_flops, inference_flops : int
         The FLOPs of training and of the inference tokens, rounded down.
-    values : Mapping[str, int]
-        The values of further quantities, such as ``inference-memory``.
+    values : Mapping[str, int | Fraction]
+        The values of further quantities, such as ``inference-memory``; a time is an exact fraction of a second.
 
     """
 
@@ -58,7 +59,7 @@ class Config(Immutable):
     loss: float
     training_flops: int
     inference_flops: int
-    values: Mapping[str, int]
+    values: Mapping[str, int | Fraction]
 
     @property
     def flops(self) -> int:
@@ -78,7 +79,7 @@ class Config(Immutable):
             "fitted": ["loss"],
             "training_flops": self.training_flops,
             "inference_flops": self.inference_flops,
-            **({"values": dict(self.values)} if self.values else {}),
+            **({"values": {name: json_number(each) for name, each in self.values.items()}} if self.values else {}),
         }
 
 
@@ -149,9 +150,11 @@ class ConfigRanking(Immutable):
 @dataclass(frozen=True)
 class _Scored:
     score: float
+    approximate: float  # the score if training took ``6*N`` FLOPs per token
     row: ConfigRow
     training: float
     inference: float
+    fits: bool  # in the memory
 
 
 def search(
@@ -189,59 +192,81 @@ def search(
         If no config qualifies, or there are too many.
 
     """
+    target = family.posed.model.target
+    _check_size(family, goal, aspect, multiple)
     found: list[_Scored] = []
     every: list[_Scored] = []
-    closest: tuple[float, ConfigRow] | None = None
-    searched, width = 0, 0
-    previous = 0.0
+    closest: _Scored | None = None
+    searched, width, previous = 0, 0, 0.0
     while True:
         pairs: list[tuple[int, int]] = []
         for _ in range(WIDTHS):
             width += multiple
             pairs += [(layers, width) for layers in family.depths(width, *aspect)]
         searched += len(pairs)
-        if searched > MOST_ROWS:
-            raise SizeError(
-                f"there are more than {MOST_ROWS:,} configs; choose a smaller range with --aspect, or a larger "
-                "--multiple"
-            )
-        least, lowest = math.inf, math.inf  # the FLOPs per token of training and of inference
-        fits = goal.memory is None
-        for scored, approximate in _scored(family, goal, pairs) if pairs else ():
-            least, lowest = min(least, scored.training), min(lowest, scored.inference)
-            fits = fits or scored.row.values["inference-memory"] <= (goal.memory or 0)
-            if not math.isinf(scored.score):
-                found.append(scored)
-                if pareto:
-                    every.append(scored)
-            if approximate is not None and (closest is None or approximate < closest[0]):
-                closest = approximate, scored.row
+        rows = _scored(family, goal, pairs)
         progress(searched, searched)
-        found = nsmallest(limit, found, key=lambda each: (each.score, each.row.layers))
-        if math.isinf(least):
+        if not rows:
             if width > WIDEST:
                 raise SizeError(
-                    f"no width up to {WIDEST:,} satisfies the conditions of {family.posed.model.target}; set its sizes "
-                    "with --where, or choose another --multiple"
+                    f"no width up to {WIDEST:,} satisfies the conditions of {target}; set its sizes with --where, or "
+                    "choose another --multiple"
                 )
             continue
-        if least < previous:
-            raise SizeError(f"the FLOPs per token of {family.posed.model.target} fall as it grows, so no search ends")
+        every += rows if pareto else []
+        found = nsmallest(limit, [*found, *rows], key=lambda each: (each.score, each.row.layers))
+        closest = min([*([closest] if closest else []), *rows], key=lambda each: each.approximate)
+        if (least := min(each.training for each in rows)) < previous:
+            raise SizeError(f"the FLOPs per token of {target} fall as it grows, so no search ends")
         previous = least
-        worst = found[-1].score if len(found) == limit else math.inf
-        bound = goal.bound(least, lowest)
-        if bound > worst or math.isinf(bound) or not fits:
+        if _ends(goal, rows, found[-1].score if len(found) == limit else math.inf, closest.approximate):
             break
-    if not found or closest is None:
+    found = [each for each in found if not math.isinf(each.score)]
+    if not found or math.isinf(closest.approximate):
         raise SizeError(_nothing(goal))
     own = next(family.rows([(family.own[family.depth], family.own["E"])]), None)
     return ConfigRanking(
         tuple(_config(family, goal, each.row) for each in found),
-        _config(family, goal, closest[1], within=False),
+        _config(family, goal, closest.row, within=False),
         None if own is None or not _qualifies(family, goal, own) else _config(family, goal, own),
         searched,
         _front(family, goal, every, pareto) if pareto else (),
     )
+
+
+def _ends(goal: ConfigGoal, rows: Sequence[_Scored], worst: float, closest: float) -> bool:
+    """Return True if no config that is at least as large as the smallest of some rows can be among the best."""
+    if not any(each.fits for each in rows):
+        return True
+    training, inference = min(each.training for each in rows), min(each.inference for each in rows)
+    counted = min(each.row.counted for each in rows)
+    bounds = (
+        (goal.bound(training, inference), worst),
+        (goal.bound(TRAINING * counted, INFERENCE * counted), closest),
+    )
+    return all(bound > best or math.isinf(bound) for bound, best in bounds)
+
+
+def _check_size(family: ConfigFamily, goal: ConfigGoal, aspect: tuple[Fraction, Fraction], multiple: int) -> None:
+    """Raise SizeError for a search over too many configs, from the shallowest and deepest configs of a few widths."""
+    best = closest = math.inf
+    for power in range(1 + (WIDEST // multiple).bit_length()):
+        for factor in range(1, 8) if power == 0 else range(4, 8):
+            width = factor * multiple * 2**power
+            depths = family.depths(width, *aspect)
+            rows = _scored(family, goal, [(depths[0], width), (depths[-1], width)]) if depths else []
+            if not rows:
+                continue
+            best = min(best, *(each.score for each in rows))
+            closest = min(closest, *(each.approximate for each in rows))
+            count = width * width * (1 / aspect[0] - 1 / aspect[1]) / (2 * multiple * family.kinds)
+            if _ends(goal, rows, best, closest):
+                return
+            if count > MOST_ROWS:
+                raise SizeError(
+                    f"there are more than {MOST_ROWS:,} configs; choose a smaller range with --aspect, or a larger "
+                    "--multiple"
+                )
 
 
 def _nothing(goal: ConfigGoal) -> str:
@@ -251,16 +276,19 @@ def _nothing(goal: ConfigGoal) -> str:
     return f"no config{memory} trains on a token within {goal.budget:.4g} FLOPs; choose a larger budget"
 
 
-def _scored(
-    family: ConfigFamily, goal: ConfigGoal, pairs: list[tuple[int, int]]
-) -> Iterator[tuple[_Scored, float | None]]:
-    """Yield each config with its score, and its score if training took ``6*N`` FLOPs per token."""
-    for row in family.rows(pairs):
+def _scored(family: ConfigFamily, goal: ConfigGoal, pairs: list[tuple[int, int]]) -> list[_Scored]:
+    """Return the configs of depths and widths with their scores, which are infinite for those that do not qualify."""
+    found = []
+    for row in family.rows(pairs) if pairs else ():
         training, inference = (row.values[name] / family.length for name in ("train-flops", "flops"))
         fits = goal.memory is None or row.values["inference-memory"] <= goal.memory
-        score = goal.score(row.counted, training, inference) if fits else None
-        rough = goal.score(row.counted, TRAINING * row.counted, INFERENCE * row.counted) if fits else None
-        yield _Scored(math.inf if score is None else score, row, training, inference), rough
+        scores = [
+            goal.score(row.counted, *costs) if fits else None
+            for costs in ((training, inference), (TRAINING * row.counted, INFERENCE * row.counted))
+        ]
+        exact, approximate = (math.inf if score is None else score for score in scores)
+        found.append(_Scored(exact, approximate, row, training, inference, fits))
+    return found
 
 
 def _qualifies(family: ConfigFamily, goal: ConfigGoal, row: ConfigRow) -> bool:
@@ -274,10 +302,13 @@ def _config(family: ConfigFamily, goal: ConfigGoal, row: ConfigRow, *, within: b
     Without ``within``, it is trained on the tokens of the approximation ``6*N*N_tok``, whatever they cost.
     """
     training, inference = (Fraction(row.values[name], family.length) for name in ("train-flops", "flops"))
-    costs = (float(training), float(inference)) if within else (TRAINING * row.counted, INFERENCE * row.counted)
-    tokens = goal.tokens(row.counted, *costs)
-    assert tokens is not None  # noqa: S101
-    whole = math.floor(tokens) if goal.budget is not None else math.ceil(tokens)
+    costs = (training, inference) if within else tuple(Fraction(each * row.counted) for each in (TRAINING, INFERENCE))
+    if goal.budget is None:
+        tokens = goal.tokens(row.counted, *map(float, costs))
+        assert tokens is not None  # noqa: S101
+        whole = math.ceil(tokens)
+    else:
+        whole = math.floor((goal.budget - costs[1] * goal.inference) / costs[0])
     return Config(
         family.sizes(row),
         row.values["params"],
@@ -295,6 +326,8 @@ def _front(family: ConfigFamily, goal: ConfigGoal, every: list[_Scored], pareto:
     """Return the configs that no other one beats in both the score and a quantity."""
     front: list[_Scored] = []
     for each in sorted(every, key=lambda one: (one.score, one.row.values[pareto])):
+        if math.isinf(each.score):
+            break
         if not front or each.row.values[pareto] < front[-1].row.values[pareto]:
             front.append(each)
     return tuple(_config(family, goal, each.row) for each in front)

@@ -12,6 +12,7 @@ from ..algebra.open_model import Given, Where
 from ..algebra.result import Answer, Told, ignore_progress
 from ..algebra.solve import whole_amount
 from ..architectures import composed_model
+from ..devices import chosen_device
 from ..language.errors import OptionError, SizeError
 from ..language.target import AnyTarget
 from ..models.model import Model
@@ -253,6 +254,7 @@ def optimum(
     multiple: int = MULTIPLE,
     limit: int = LIMIT,
     pareto: str | None = None,
+    device: str | None = None,
     progress: Told = ignore_progress,
     **conventions: str,
 ) -> Optimum:
@@ -289,6 +291,8 @@ def optimum(
         The number of configs to return.
     pareto
         A quantity, such as ``"kv-cache"``: also return the Pareto front of the loss and this quantity.
+    device
+        The device of a time in ``pareto``, such as ``"h100-80gb"``, or a bandwidth and a peak.
     progress
         Called with the number of configs compared.
     **conventions
@@ -323,8 +327,8 @@ def optimum(
         raise OptionError(f"memory={memory} holds no parameter; give the bytes of one device, such as 80GiB")
     continuous = question.answered(own, most)
     if target is None:
-        if sizes or relations or aspect or pareto or conventions:
-            raise OptionError("sizes, relations, aspect, pareto and conventions need a target; name a model")
+        if sizes or relations or aspect or pareto or device or conventions:
+            raise OptionError("sizes, relations, aspect, pareto, device and conventions need a target; name a model")
         return Optimum(own, question, continuous)
     if multiple < 1 or limit < 1:
         raise OptionError("multiple and limit must be at least 1")
@@ -335,6 +339,11 @@ def optimum(
     )
     extra = [*(["inference-memory"] if question.memory is not None else []), *([pareto] if pareto else [])]
     quantities = [*SEARCHED, *dict.fromkeys(name for name in extra if name not in SEARCHED)]
+    if device is not None:
+        if pareto is None or not pareto.endswith("-time"):
+            raise OptionError("--device is for a time; add --pareto decode-time, or remove it")
+        bandwidth, peak, _ = chosen_device(device).rates()
+        sizes = {**(sizes or {}), "N_bw": bandwidth, "N_peak": peak}
     family = ConfigFamily.of(model, own, quantities, sizes, relations, conventions, multiple)
     shape = _aspect(aspect, family.aspect)
     ranking = search(family, goal, aspect=shape, multiple=multiple, limit=limit, pareto=pareto, progress=progress)

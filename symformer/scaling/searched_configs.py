@@ -9,6 +9,7 @@ from typing import Any
 from ..algebra.open_model import condition_lines
 from ..language.frozen import Immutable
 from ..language.notation.significant import significant
+from ..language.notation.text import seconds
 from ..language.symbols import named_symbol
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Piece, Table, setting
@@ -153,7 +154,7 @@ class SearchedConfigs(Immutable):
                 [f"{each.tokens / each.counted:.4g}"],
                 [f"{each.loss:.5f}"],
                 [f"{each.flops:.4g}"],
-                *([f"{each.values[cost]:,}"] for cost in costs),
+                *([_value(each.values[cost])] for cost in costs),
             ]
             for name, each in chosen
         ]
@@ -184,7 +185,7 @@ class SearchedConfigs(Immutable):
                 *(f"{number:,}" for number in each.sizes.values()),
                 f"{each.parameters:,}",
                 f"{each.loss:.5f}",
-                f"{each.values[pareto]:,}",
+                _value(each.values[pareto]),
             ]
             for each in shown
         ]
@@ -192,6 +193,11 @@ class SearchedConfigs(Immutable):
         if len(shown) < len(front):
             said += f", {len(shown)} of them shown; JSON lists up to {MOST_LISTED:,}"
         return [Paragraph([said]), Table.of(head, rows, "r" * len(head))]
+
+
+def _value(number: int | Fraction) -> str:
+    """Return an exact number, or a lower bound on a time."""
+    return f"≥ {seconds(number)}" if isinstance(number, Fraction) else f"{number:,}"
 
 
 def _spread(every: tuple[Config, ...], most: int) -> list[Config]:
