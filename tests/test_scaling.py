@@ -19,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 import symformer as sf
+from symformer.algebra import plain_arrays
 from symformer.commands.cli import cli
 from symformer.language.errors import OptionError, SizeError, SymformerError, UnknownNameError
 from symformer.papers import paper
@@ -123,6 +124,11 @@ def test_fitted_constants_of_approaches_1_and_2_are_a_least_squares_fit() -> Non
         own = scaling_law(name).constants
         assert own["a"] == pytest.approx(slope, abs=1e-6)
         assert own["k_N"] == pytest.approx(math.exp(y - slope * x), rel=1e-4)
+
+
+def test_figure_4_of_hoffmann_trains_40_billion_parameters_on_the_budget_of_gopher() -> None:
+    found = for_budget(scaling_law("hoffmann2022-unrounded"), 5.76e23)
+    assert found.parameters == pytest.approx(40e9, rel=0.02)
 
 
 def test_besiroglu_trains_chinchilla_on_20_tokens_per_parameter() -> None:
@@ -319,10 +325,10 @@ def brute_force(name: str, law: ParametricLaw, budget: int, widths: range, most:
 def test_best_configs_match_brute_force() -> None:
     law = parametric_law("besiroglu2024")
     budget = 3 * 10**17
-    found = optimum("gpt2", law=law, budget=budget, sizes={"V": 5003, "S": 512}, multiple=64, limit=5)
+    found = optimum("gpt2", law=law, budget=budget, sizes={"V": 5003, "S": 512}, multiple=64, limit=50)
     every = brute_force("gpt2", law, budget, range(64, 897, 64), 20, V=5003)
     assert len(every) > 80
-    for config, (loss, layers, width, parameters) in zip(found.configs, every, strict=False):
+    for config, (loss, layers, width, parameters) in zip(found.configs, every[:50], strict=True):
         assert (config.sizes["L"], config.sizes["E"], config.parameters) == (layers, width, parameters)
         assert config.loss == pytest.approx(loss, rel=1e-9)
         assert config.training_flops <= budget
@@ -397,6 +403,14 @@ def test_non_embedding_parameters_are_counted_for_laws_that_exclude_them() -> No
     assert llama.searched.ranking.published.counted == 6_738_415_616 - 2 * 32_000 * 4_096
 
 
+def test_shapes_include_both_ends_of_the_range() -> None:
+    found = optimum("gpt2", law="besiroglu2024", budget="1e17", aspect=(32, 128), limit=1)
+    assert found.searched is not None
+    family = found.searched.family
+    assert [*family.depths(640, Fraction(32), Fraction(128))] == [*range(5, 21)]  # 640/128 = 5, 640/32 = 20
+    assert found.searched.aspect == (family.aspect / 2, family.aspect * 2)  # GPT-2 has 768/12 = 64
+
+
 def test_layer_kinds_grow_together() -> None:
     found = optimum("gemma-2-9b", law="besiroglu2024", budget="1e21", limit=2)
     for each in found.configs:
@@ -405,6 +419,68 @@ def test_layer_kinds_grow_together() -> None:
         optimum("gemma-3-4b-text", law="besiroglu2024", budget="1e21")
     again = optimum("gemma-3-4b-text", law="besiroglu2024", budget="1e21", relations={"L_local": "5*L_global"}, limit=1)
     assert again.configs[0].sizes["L_local"] == 5 * again.configs[0].sizes["L_global"]
+
+
+def test_batch_does_not_change_the_flops_per_token() -> None:
+    one, eight = (optimum("gpt2", law="besiroglu2024", budget="1e18", sizes={"B": batch}, limit=3) for batch in (1, 8))
+    assert [each.to_json() for each in one.configs] == [each.to_json() for each in eight.configs]
+
+
+def test_latency_is_the_longer_of_two_times() -> None:
+    found = optimum(
+        "gpt2", law="besiroglu2024", budget="1e18", pareto="decode-time", device="3TB/s,700TFLOP/s", sizes={"C": 900}
+    )
+    assert found.searched is not None
+    own = found.searched.ranking.published
+    assert own is not None
+    # GPT-2 in bf16: weights that a step reads 24*L*E^2 + 26*L*E + 2*V*E + 4*E, of which a position and a token 2*E each
+    # = 24*12*589824 + 26*12*768 + 2*50257*768 + 4*768 = 169869312 + 239616 + 77194752 + 3072 = 247306752 bytes,
+    # cache 2*2*900*12*768 = 33177600 bytes; together 280484352 bytes at 3e12 bytes per second
+    assert own.values["decode-time"] == Fraction(280_484_352, 3 * 10**12)
+    with pytest.raises(SizeError, match="needs a device"):
+        optimum("gpt2", law="besiroglu2024", budget="1e18", pareto="decode-time")
+    with pytest.raises(OptionError, match="is a ratio"):
+        optimum("gpt2", law="besiroglu2024", budget="1e18", pareto="attention-share")
+
+
+def test_numpy_does_not_change_the_best_configs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {"law": "besiroglu2024", "budget": "1e17", "limit": 4, "pareto": "inference-memory"}
+    with_numpy = optimum("llama-2-7b", **asked).to_json()
+    monkeypatch.setattr("symformer.scaling.config_family.array_namespace", lambda: plain_arrays)
+    monkeypatch.setattr("symformer.algebra.row_program.array_namespace", lambda: plain_arrays)
+    assert optimum("llama-2-7b", **asked).to_json() == with_numpy
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(8))
+def test_best_configs_match_brute_force_for_random_questions(seed: int) -> None:
+    """Against the formulas at every depth and width of a grid that is larger than the search."""
+    draw = random.Random(seed)  # noqa: S311
+    law = parametric_law(draw.choice(("besiroglu2024", "hoffmann2022", "sardana2024")))
+    budget, served = int(10 ** draw.uniform(15.5, 17)), draw.choice((0, int(10 ** draw.uniform(6, 8))))
+    length, low, high = draw.choice((256, 384)), draw.choice((20, 40)), draw.choice((90, 160))
+    found = optimum(
+        *("llama-2-7b",),
+        law=law,
+        budget=budget,
+        inference_tokens=served or None,
+        sizes={"V": 3001, "S": length, "D": 64},
+        relations={"A": "E/64", "G": "A", "H": "3*E"},
+        aspect=(low, high),
+        multiple=64,
+        limit=3,
+    )
+    every = []
+    for width in range(64, 1153, 64):
+        for layers in range(math.ceil(width / high), width // low + 1):
+            sizes = {"E": width, "L": layers, "A": width // 64, "G": width // 64, "H": 3 * width, "V": 3001, "D": 64}
+            own = sf.model("llama-2-7b").set(sizes)
+            training, forward = (own.formula(name).value(B=1, S=length) for name in ("train-flops", "flops"))
+            tokens = Fraction(budget - Fraction(forward * served, length)) * length / training
+            if tokens >= 1:
+                every.append((law.loss(own.params.value(), float(tokens)), layers, width))
+    every.sort()
+    assert [(each.sizes["L"], each.sizes["E"]) for each in found.configs] == [each[1:] for each in every[:3]]
 
 
 def test_pareto_front_has_no_dominated_config() -> None:
@@ -427,6 +503,10 @@ def test_curves_pass_through_the_optimum() -> None:
     assert min(loss.ys) == pytest.approx(1e22)
     free, half, *_ = found.curves("iso-memory")
     assert all(one <= other for one, other in zip(free.ys, half.ys, strict=True))
+    served = optimum(law="besiroglu2024", budget="1e22", inference_tokens="1e12")
+    middle = served.curves("iso-flop")[1]
+    assert min(middle.ys) == pytest.approx(served.continuous.loss)
+    assert min(served.curves("iso-loss")[1].ys) == pytest.approx(1e22)
     with pytest.raises(OptionError, match="is not a kind of curve"):
         found.curves("iso-taste")
 
@@ -446,6 +526,13 @@ def test_curves_pass_through_the_optimum() -> None:
         (["mixtral-8x7b", "--budget", "1e21"], "has experts"),
         (["bert-base-uncased", "--budget", "1e21"], "has no LM head"),
         (["t5-small", "--budget", "1e21"], "has no size L"),
+        (
+            ["gpt2", "--budget", "1e19", "--option", "tensor=on", "--set", "N_tp=2", "--set", "V=6"],
+            "optimum compares whole models",
+        ),
+        (["gpt2", "--budget", "1e40"], "there are more than 500,000 configs"),
+        (["gpt2", "--budget", "1e20", "--device", "h200"], "--device is for a time"),
+        (["llama", "--budget", "1e20"], "has no width of its own"),
         (["gpt2", "--budget", "1000"], "no config trains on a token within 1000 FLOPs"),
         (["gpt2", "--budget", "1e20", "--memory", "7kB"], "no config in 7,000 bytes"),
         (["gpt2", "--budget", "1e20", "--set", "L=3"], "L is searched, but also set"),
