@@ -157,6 +157,8 @@ def test_kaplan_and_deepseek_print_their_optima() -> None:
     found = for_budget(scaling_law("kaplan2020"), 8.64e19)
     assert (found.parameters, found.tokens) == (1.3e9, 2e10)
     assert found.loss == pytest.approx(3.1e8**0.05, rel=1e-6)
+    # Its tokens are those of twice the budget: 6 * 1.3e9 * 2e10 = 1.56e20 = 1.8 * 8.64e19
+    assert 6 * found.parameters * found.tokens == pytest.approx(2 * 8.64e19, rel=0.1)
     # DeepSeek LLM, equation 4, at 1e20 FLOPs: log10(M) = log10(0.1715) + 0.5243*20 = 9.7203
     deepseek = for_budget(scaling_law("bi2024"), 1e20)
     assert math.log10(deepseek.parameters) == pytest.approx(math.log10(0.1715) + 0.5243 * 20)

@@ -191,6 +191,8 @@ class Optimum(Answer):
         if found.granularity is not None and found.active is not None:
             head += ["granularity", "active parameters"]
             cells += [f"{found.granularity}", approximate(found.active)]
+        if found.loss is None:
+            del head[3], cells[3]
         if self.law.parameters == "flops-per-token":
             del head[2], cells[2]
         blocks: list[BriefBlock] = [*map(Paragraph, lines)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sympy import Add, Expr, Integer, cancel, diff, exp, expand, expand_log, log, powsimp, together
+from sympy import Add, Expr, Integer, Symbol, cancel, diff, exp, expand, expand_log, log, powsimp, together
 
 from ..language.errors import DerivationError
-from ..language.notation.display_tree import Tree
+from ..language.notation.display_tree import Minus, Sum, Tree
 from ..output.blocks import Block, Equation, Line, Math, Paragraph
 from ..output.chain import Chain
 from .law_equations import (
@@ -56,6 +56,14 @@ BEST_TOKENS = times(over(number(1), RATIO), power(_SHARE, DATA_SHARE))
 BEST_LOSS = plus(FLOOR, times(over(_BOTH, DATA_POWER), over(SIZE_SCALE, power(OPTIMAL_SIZE, SIZE_POWER))))
 
 
+# The part of the loss above its floor, as a positive symbol.
+REDUCIBLE = DisplayedMath(Sum((LOSS, Minus(FLOOR.tree))), Symbol("reducible", positive=True))
+SIZE_OF_LOSS = power(
+    times(over(_BOTH, DATA_POWER), over(SIZE_SCALE, REDUCIBLE)),
+    over(number(1), SIZE_POWER),
+)
+
+
 @dataclass(frozen=True)
 class Statement:
     """A claim of the derivation: two expressions that are equal."""
@@ -88,6 +96,11 @@ def statements() -> Sequence[Statement]:
             "the reducible loss",
             ALONG.value.xreplace({size: best_size}) - FLOOR.value,
             (BEST_LOSS.value - FLOOR.value).xreplace(at_best),
+        ),
+        Statement(
+            "the size of a loss",
+            (BEST_LOSS.value - FLOOR.value).xreplace({OPTIMAL_SIZE.value: SIZE_OF_LOSS.value}),
+            REDUCIBLE.value,
         ),
     )
 
@@ -144,6 +157,9 @@ def derivation_blocks() -> list[Block]:
         _equation(power(RATIO, _BOTH).tree, QUOTIENT),
         _said("The loss at the optimum is"),
         _equation(LOSS, BEST_LOSS),
+        _said("This is also the fewest FLOPs for that loss. A loss therefore needs"),
+        _equation(OPTIMAL_SIZE.tree, SIZE_OF_LOSS),
+        _said("parameters."),
     ]
 
 
