@@ -10,9 +10,9 @@
 24*E**2 + 26*E
 
 Functions: ``model``, ``architecture``, ``component``, ``from_config``, ``trace`` give models; ``compare``, ``check``,
-``explain``, ``ratio``, ``sensitivity``, ``solve``, ``sweep``, ``table`` and ``verify`` answer questions about them;
-``architectures``, ``presets``, ``components``, ``quantities``, ``devices`` and ``options`` list what there is. The
-sizes are SymPy symbols: ``from symformer.symbols import E, L``. Every error is a ``SymformerError``.
+``explain``, ``optimum``, ``ratio``, ``sensitivity``, ``solve``, ``sweep``, ``table`` and ``verify`` answer questions
+about them; ``architectures``, ``presets``, ``components``, ``quantities``, ``devices`` and ``options`` list what there
+is. The sizes are SymPy symbols: ``from symformer.symbols import E, L``. Every error is a ``SymformerError``.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ if TYPE_CHECKING:
         WitnessError,
     )
     from .models.model import Model
+    from .scaling.laws import scaling_law
+    from .scaling.optimum import optimum
     from .targets.resolution import model
     from .views.listing import options, presets
     from .witness import trace, verify
@@ -102,11 +104,13 @@ __all__ = [
     "from_config",
     "layouts",
     "model",
+    "optimum",
     "options",
     "over",
     "presets",
     "quantities",
     "ratio",
+    "scaling_law",
     "sensitivity",
     "solve",
     "sweep",
@@ -153,11 +157,13 @@ _HOMES = {
     "explain": "algebra.explain",
     "from_config": "architectures",
     "model": "targets.resolution",
+    "optimum": "scaling.optimum",
     "options": "views.listing",
     "over": "algebra.quantity_ratio",
     "presets": "views.listing",
     "quantities": "views.listing",
     "ratio": "algebra.quantity_ratio",
+    "scaling_law": "scaling.laws",
     "sensitivity": "algebra.sensitivity",
     "fit": "algebra.fit",
     "layouts": "algebra.layouts",

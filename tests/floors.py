@@ -22,6 +22,7 @@ FLOORS = [
     ["architectures"],
     ["certificates", "catalogue"],
     ["algebra", "witness"],
+    ["scaling"],
     ["checkpoints"],
     ["targets"],
     ["views"],

@@ -131,7 +131,8 @@ def test_forms_have_every_option_of_every_command() -> None:
         for field in fields:
             (param,) = (param for param in command.params if param.name == field["name"])
             assert field["required"] == param.required
-            assert field["target"] == (field["label"] in ("TARGET", "TARGET...", "[TARGETS]...", "A B [C]..."))
+            targets = ("TARGET", "TARGET...", "[TARGET]", "[TARGETS]...", "A B [C]...")
+            assert field["target"] == (field["label"] in targets)
             if isinstance(param, click.Option):
                 assert field["spellings"] == param.opts
                 assert field["kind"] == "flag" if param.is_flag else field["kind"] != "flag"

@@ -27,6 +27,7 @@ COMMANDS = (
         "explain",
         "check",
         "solve",
+        "optimum",
         "fit",
         "layout",
         "sweep",

@@ -31,6 +31,12 @@ def device(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     return [name for name in devices() if name.startswith(incomplete)]
 
 
+def law(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from ..scaling.laws import scaling_laws
+
+    return [name for name in scaling_laws() if name.startswith(incomplete)]
+
+
 def option(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Complete options of the target and conventions of the quantity, with their values."""
     from ..components.base import spell_option

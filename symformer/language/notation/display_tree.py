@@ -87,6 +87,14 @@ class Power(Tree):
 
 
 @dataclass(frozen=True)
+class RealPower(Tree):
+    """A base with any exponent: ``N^α``. It has no value, because exponents of formulas are integers."""
+
+    base: Tree
+    exponent: Tree
+
+
+@dataclass(frozen=True)
 class FractionNode(Tree):
     """One tree over another."""
 
@@ -380,7 +388,7 @@ def sizes_of(shown: Tree) -> set[Symbol]:
             return set().union(*map(sizes_of, (*before, *inside)))
         case Minus(operand) | Power(operand, _) | Transposed(operand) | Root(operand):
             return sizes_of(operand)
-        case FractionNode(one, other) | Total(one, other) | Indexed(one, other):
+        case FractionNode(one, other) | Total(one, other) | Indexed(one, other) | RealPower(one, other):
             return sizes_of(one) | sizes_of(other)
         case Applied(_, inside, below):
             return set().union(*map(sizes_of, inside), sizes_of(below) if below else ())

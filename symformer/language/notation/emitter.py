@@ -20,6 +20,7 @@ from .display_tree import (
     Pointwise,
     Power,
     Product,
+    RealPower,
     Root,
     Size,
     Stretch,
@@ -88,6 +89,10 @@ class Emitter(ABC):
                 return self.power(self.brackets(self.emit(base)), exponent)  # else only its numerator has the power
             case Power(base, exponent):
                 return self.power(self._within(base, _ATOM), exponent)
+            case RealPower(FractionNode() as base, raised) if self.fraction_binds == _ATOM:
+                return self.real_power(self.brackets(self.emit(base)), self.exponent(self.emit(raised), raised))
+            case RealPower(base, raised):
+                return self.real_power(self._within(base, _ATOM), self.exponent(self.emit(raised), raised))
             case FractionNode(numerator, denominator):
                 if self.fraction_binds == _ATOM:
                     return self.fraction(self.emit(numerator), self.emit(denominator))
@@ -145,7 +150,7 @@ class Emitter(ABC):
                 return _POINTWISE
             case Total():
                 return _PRODUCT
-            case Power():
+            case Power() | RealPower():
                 return _POWER
             case FractionNode():
                 return self.fraction_binds
@@ -171,6 +176,9 @@ class Emitter(ABC):
 
     @abstractmethod
     def power(self, base: str, exponent: int) -> str: ...
+
+    @abstractmethod
+    def real_power(self, base: str, exponent: str) -> str: ...
 
     @abstractmethod
     def fraction(self, numerator: str, denominator: str) -> str: ...
@@ -207,6 +215,10 @@ class Emitter(ABC):
 
     @abstractmethod
     def pointwise(self, factors: list[str]) -> str: ...
+
+    def exponent(self, spelt: str, shown: Tree) -> str:
+        """Return the exponent of a power; emitters that cannot raise it put brackets around it."""
+        return spelt
 
     def sum(self, terms: list[tuple[str, str]]) -> str:
         """Return terms, each after its sign."""

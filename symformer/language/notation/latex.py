@@ -100,6 +100,9 @@ class LatexEmitter(Emitter):
     def power(self, base: str, exponent: int) -> str:
         return f"{base}^{{{exponent}}}"
 
+    def real_power(self, base: str, exponent: str) -> str:
+        return f"{base}^{{{exponent}}}"
+
     def fraction(self, numerator: str, denominator: str) -> str:
         return rf"\frac{{{numerator}}}{{{denominator}}}"
 

@@ -53,6 +53,9 @@ class MathMLEmitter(Emitter):
         power = f"<mrow>{sign}<mn>{-exponent}</mn></mrow>" if sign else f"<mn>{exponent}</mn>"
         return f"<msup>{base}{power}</msup>"
 
+    def real_power(self, base: str, exponent: str) -> str:
+        return f"<msup>{base}<mrow>{exponent}</mrow></msup>"
+
     def fraction(self, numerator: str, denominator: str) -> str:
         return f"<mfrac>{numerator}{denominator}</mfrac>"
 

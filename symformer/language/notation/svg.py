@@ -49,6 +49,9 @@ class SVGEmitter(CodeEmitter):
     def power(self, base: str, exponent: int) -> str:
         return f"{base}{_HIGH}{exponent}{_BACK}"
 
+    def real_power(self, base: str, exponent: str) -> str:
+        return f"{base}{_HIGH}{exponent}{_BACK}"
+
     def call(self, function: str, arguments: list[str]) -> str:
         before, after = _CALLS.get(function, (f"{function}(", ")"))
         return f"{before}{', '.join(arguments)}{after}"

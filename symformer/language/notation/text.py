@@ -8,7 +8,22 @@ from functools import lru_cache
 
 from sympy import Expr, Symbol
 
-from .display_tree import Applied, Call, Indexed, Label, Listed, Power, Size, TensorName, Transposed, Tree, tree
+from .display_tree import (
+    Applied,
+    Call,
+    Indexed,
+    Label,
+    Listed,
+    Number,
+    Power,
+    RealPower,
+    Size,
+    TensorName,
+    Transposed,
+    Tree,
+    Word,
+    tree,
+)
 from .emitter import PRODUCT, Emitter
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -39,6 +54,12 @@ class CodeEmitter(Emitter):
 
     def power(self, base: str, exponent: int) -> str:
         return f"{base}**{exponent}"
+
+    def real_power(self, base: str, exponent: str) -> str:
+        return f"{base}^{exponent}"
+
+    def exponent(self, spelt: str, shown: Tree) -> str:
+        return spelt if isinstance(shown, Number | Size | TensorName | Word) else f"({spelt})"
 
     def fraction(self, numerator: str, denominator: str) -> str:
         return f"{numerator}/{denominator}"
@@ -87,7 +108,7 @@ class TextEmitter(CodeEmitter):
         bases = [factor.base if isinstance(factor, Power) else factor for factor in trees]
         letters = [base.symbol.name for base in bases if isinstance(base, Size)]
         letters += [base.letter for base in bases if isinstance(base, Label)]
-        if any(isinstance(base, TensorName | Transposed | Applied | Indexed | Listed) for base in bases):
+        if any(isinstance(base, RealPower | TensorName | Transposed | Applied | Indexed | Listed) for base in bases):
             return " ".join(factors)
         apart = any(len(name) > 1 for name in letters) or any(isinstance(base, Call) for base in bases)
         return ("·" if apart else "").join(factors)

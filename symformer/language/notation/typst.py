@@ -39,6 +39,9 @@ class TypstEmitter(Emitter):
     def power(self, base: str, exponent: int) -> str:
         return f"{base}^{exponent}" if 0 <= exponent < 10 else f"{base}^({exponent})"
 
+    def real_power(self, base: str, exponent: str) -> str:
+        return f"{base}^({exponent})"
+
     def fraction(self, numerator: str, denominator: str) -> str:
         return f"frac({numerator}, {denominator})"
 
