@@ -15,8 +15,9 @@ from ...ledger.facts import OperationKind
 from ...models.model import Model
 from ...quantities.weight_formats.gguf import PREFIX
 from .counting_changes import CountingChange, Rank
-from .counting_methods import CountingMethod, in_format
+from .counting_method import CountingMethod
 from .counting_variants import CountingVariant
+from .weight_sizes import in_format
 
 # Bytes of a GGUF header for each token of the vocabulary: a text with its length, a type, and a score or merges. They
 # are 23 for the 32,000 tokens of Llama 2, 39 for Qwen 2.5 and 61 for the 128,256 tokens of Llama 3.
