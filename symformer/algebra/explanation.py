@@ -17,7 +17,8 @@ from ..language.aliases import Alias
 from ..language.errors import OptionError, joined
 from ..language.notation.display_tree import Word, tree
 from ..language.notation.text import code, json_number, number, to_digits
-from ..language.printed_number import PERCENT, PrintedNumber
+from ..language.number_words import PERCENT
+from ..language.printed_number import PrintedNumber
 from ..language.symbols import B, C, N_dev, N_peak, N_tok, N_tps, S, V
 from ..models.model import Model
 from ..output.base_plot import Plot

@@ -45,7 +45,8 @@ _PHRASES = tuple(
     )
 )
 _TOKENS = re.compile(
-    r"(?:\b(?:for|at|on|with|over|of|in)\s+|@\s*)?(?:a\s+|an\s+)?(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?)\s*(?P<suffix>[kKMBT]|Ki)?[- ]?"
+    r"(?:\b(?:for|at|on|with|over|of|in)\s+|@\s*)?(?:a\s+|an\s+)?"
+    r"(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?)\s*(?P<suffix>[kKMBT]|Ki)?[- ]?"
     r"(?:tokens?|tok|context|ctx)\b(?: context)?",
     re.ASCII,
 )
@@ -129,13 +130,17 @@ def number_words(shown: str, before: str, after: str) -> NumberWords:
 
     """
     found = _Reader(shown)
-    for text, first in ((after, True), (before, False)):
-        for pattern, word in _PHRASES:
-            text = pattern.sub(word, text)
-        text = _TOKENS.sub(found.read_tokens, text)
-        for place, word in enumerate(text.replace("(", " ").replace(")", " ").split()):
-            found.read(word, first and place == 0)
+    for place, word in enumerate(_split(after, found)):
+        found.read(word, place == 0)
+    for word in _split(before, found):
+        found.read(word, False)
     return found.words()
+
+
+def _split(text: str, found: _Reader) -> list[str]:
+    for pattern, word in _PHRASES:
+        text = pattern.sub(word, text)
+    return _TOKENS.sub(found.read_tokens, text).replace("(", " ").replace(")", " ").split()
 
 
 class _Reader:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from .errors import ArithmeticTextError, quoted
@@ -34,7 +34,7 @@ class PrintedNumber:
     whole: bool = False  # True if every digit is printed: an integer without a suffix
     scale: Fraction = Fraction(1)  # the value of its suffix
     letter: str = ""  # the prefix, such as G, of bytes printed in GB and read as GiB
-    words: NumberWords = NumberWords()  # the words around it
+    words: NumberWords = field(default_factory=NumberWords)  # the words around it
     zeros: Fraction | None = None  # the value of one unit in its last nonzero digit, if it may be rounded to that
 
     @property

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ...language.errors import OptionError, SizeError
-from ...language.printed_number import PERCENT, PrintedNumber
+from ...language.number_words import PERCENT
+from ...language.printed_number import PrintedNumber
 from ...language.symbols import C, N_tok, P
 from ...models.model import Model
 from ...quantities import quantity as find_quantity

@@ -15,6 +15,7 @@ from ...ledger.facts import OperationKind
 from ...models.model import Model
 from ..role_totals import leaves_by_role
 from .counting_changes import CountingChange, FormulaTerm, Rank, RowTotal, addition, exclusion, row_total, rows_of
+from .published_sizes import has_published_sizes
 
 BLOCKS = (64, 128, 256, 1024)  # multiples to which vocabularies are padded
 # Other vocabularies used in counts of an architecture: the tokenizer's own, or another model's.
@@ -68,6 +69,8 @@ def parameter_changes(model: Model, formula: Formula, width: Fraction | None = N
     }
     found = [replace(each, rank=rank) for rank, group in groups.items() for each in group]
     found = [replace(each, rank=Rank.HEAD) if each.decides == _EITHER else each for each in found]
+    if not has_published_sizes(model):  # another vocabulary explains nothing if the model's own is not published
+        found = [replace(each, rank=Rank.RARE) if each.sizes else each for each in found]
     return [*found, *(repository_files(model, formula) if width is None else [])]
 
 

@@ -1,4 +1,4 @@
-"""The plausible counts behind a published number, ranked: exact, rounded, GiB, nominal sizes, then other conventions."""
+"""The plausible counts behind a published number: exact, rounded, in GiB, nominal, then under other conventions."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ CHANCES: Mapping[Rank, Fraction] = MappingProxyType(
     {
         Rank.PLAIN: Fraction(1, 2),
         Rank.BINARY: Fraction(1, 2),
+        Rank.NOMINAL: Fraction(1, 2),
         Rank.HEAD: Fraction(1, 2),
         Rank.KNOWN: Fraction(1, 2),
         Rank.EMBEDDINGS: Fraction(1, 2),
@@ -85,14 +86,20 @@ def plausible_counts(asked: PrintedNumber, supply: Iterator[CountingMethod]) -> 
     best = _plainest(asked, plain)
     if best is not None and (best[1].match_kind(best[0]) == "exact" or asked.digits > FEWEST):
         return PlausibleCounts(own, (best[1],), best[0])
-    found += supply
-    named = [plain_variant(way) for way in found if way.nominal and way.rank is Rank.NOMINAL]
+    formats: list[CountingMethod] = []
+    for way in supply:  # the formats, which take longest, come last
+        if way.rank is Rank.FORMAT:
+            formats.append(way)
+            break
+        found.append(way)
+    named = [plain_variant(way) for way in found if way.nominal]
     named = [each for each in named if asked.fits(each.value) in ("exact", "rounded")]
     named.sort(key=lambda each: asked.fits(each.value) != "exact")
     if best is not None:
         return PlausibleCounts(own, (best[1], *named)[:SHOWN], best[0])
     if named:
         return PlausibleCounts(own, tuple(named[:SHOWN]), asked)
+    found += (*formats, *supply)
     if cut := next((way for way in plain if asked.fits(way.value)), None):
         level = list(counting_variants(found, 1))
         rounded = [each for each in _fitting(asked, level) if each.match_kind(asked) == "rounded"]
@@ -126,13 +133,15 @@ def _otherwise(asked: PrintedNumber, own: CountingVariant, found: Sequence[Count
     for exactly, count in _order(asked):
         level = list(counting_variants(found, count))
         taken = asked
-        fits = _fitting(asked, level, count, exactly)
+        fits = _fitting(taken, level, count, exactly)
         if not fits and asked.binary is not None:
             taken = asked.binary
-            fits = _fitting(taken, (each.said(BINARY) for each in counting_variants(found, count - 1)), count)
+            level = [each.said(BINARY) for each in counting_variants(found, count - 1)]
+            fits = _fitting(taken, level, count)
         if fits:
-            doubt = _doubt(asked, fits, level, count)
-            return PlausibleCounts(own, (fits[0],) if doubt else tuple(fits[:SHOWN]), taken, not doubt, doubt)
+            doubt = _doubt(taken, fits, level, count)
+            shown = [each for each in fits if each.rank < Rank.RARE or fits[0].rank is Rank.RARE]
+            return PlausibleCounts(own, tuple(shown[: 1 if doubt else SHOWN]), taken, not doubt, doubt)
     return None
 
 
@@ -150,13 +159,13 @@ def _fitting(
     """Return the readings that match a number, one for each value, the most plausible first.
 
     Among equally plausible readings, exact counts come first, then rounded counts. Truncated counts match only if no
-    other count does, and only with another head or without the embeddings.
+    other count does, and only with another head or without the embeddings. Rare conventions are combined only exactly.
     """
     found: dict[Fraction, CountingVariant] = {}
     cut: dict[Fraction, CountingVariant] = {}
     for each in readings:
         how = asked.fits(each.value, coarsely=False)
-        if exactly and how != "exact":
+        if (exactly and how != "exact") or (count > 1 and how != "exact" and each.rank is Rank.RARE):
             continue
         if how == "cut off":
             if count == 1 and Rank.BINARY < each.rank <= Rank.EMBEDDINGS:
@@ -172,18 +181,16 @@ def _fitting(
 def _doubt(asked: PrintedNumber, fits: Sequence[CountingVariant], level: Sequence[CountingVariant], count: int) -> str:
     """Return why a match proves nothing: too many counts match, or as many as by chance. Empty for a valid match."""
     best = fits[0]
-    if best.rank is Rank.NOMINAL:
+    if best.method.nominal and best.match_kind(asked) == "exact":
         return ""
     if asked.digits < FEWEST and best.match_kind(asked) != "exact":
-        return (
-            f"the count {with_conventions(best.otherwise)} matches, but too many other counts match a single digit too"
-        )
+        said = with_conventions(best.otherwise)
+        return f"the count {said} matches, but too many other counts match a single digit too"
     if len(fits) > SHOWN and best.rank > Rank.EMBEDDINGS:
         examples = "; ".join(with_conventions(each.otherwise) for each in fits[:3])
         return f"{len(fits)} different counts match it ({examples}; …)"
-    near = {
-        each.value for each in level if each.rank <= best.rank and abs(each.value - asked.value) <= NEAR * asked.value
-    }
+    others = (each.value for each in level if each.rank <= best.rank)
+    near = {value for value in others if abs(value - asked.value) <= NEAR * asked.value}
     chance = len(near) * asked.width / (2 * NEAR * asked.value)
     if chance > (SEVERAL if count > 1 else CHANCES[best.rank]):
         return (

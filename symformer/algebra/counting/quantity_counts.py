@@ -10,7 +10,8 @@ from sympy import Add, Expr, Integer, Symbol
 
 from ...formulas.formula import Formula
 from ...language.errors import OptionError, SizeError, SymformerError
-from ...language.printed_number import PERCENT, PrintedNumber
+from ...language.number_words import PERCENT
+from ...language.printed_number import PrintedNumber
 from ...language.symbols import B, C, N_tok, P, S, letter, symbol
 from ...ledger.facts import ATTENDING, OperationKind
 from ...models.model import Model

@@ -20,6 +20,7 @@ from .quantity_counts import NONE, count_of_quantity
 from .weight_sizes import named_size
 
 CONTEXTS = tuple(2**power for power in range(9, 21))  # usual lengths of a context, if none is given
+FORWARD, TRAINED = 2, 6  # FLOPs per parameter and token
 PAD = 32  # llama.cpp rounds the length of a context up to a multiple of it
 DTYPES = {"f16": "fp16", "half": "fp16", "float16": "fp16", "bfloat16": "bf16", "f32": "fp32", "float32": "fp32"}
 
@@ -48,21 +49,17 @@ def cache_of_context(model: Model, number: PrintedNumber, given: Mapping[str, st
     positions = model.known.get(P, 0) or model.provenance.positions or 0
     lengths = [positions] * bool(positions) + [each for each in CONTEXTS if each != positions]
     for taken in (number, number.binary):
-        count = taken.value / one if taken is not None else Fraction(0)
-        if count >= PAD and count % PAD == 0 and int(count) not in lengths:
-            lengths.append(int(count))
-    for length in lengths:
-        way = _cache(model, number, length, given)
-        says = f"a context of {length:,} tokens" + (", its longest" if length == positions else "")
+        length = taken.value / one if taken is not None else Fraction(0)
+        if length >= PAD and length % PAD == 0 and int(length) not in lengths:
+            lengths.append(int(length))
+    for tokens in lengths:
+        way = _cache(model, number, tokens, given)
+        says = f"a context of {tokens:,} tokens" + (", its longest" if tokens == positions else "")
         yield replace(way, counts=_kind(way), says=(says,), rank=Rank.NOMINAL)
 
 
 def _kind(way: CountingMethod) -> str:
-    return (
-        way.counts.partition(" (")[0]
-        .replace("the bytes of the", "the")
-        .replace("the elements of the", "the elements of the")
-    )
+    return way.counts.partition(" (")[0].replace("the bytes of the", "the")
 
 
 def _cache(model: Model, number: PrintedNumber, tokens: int, given: Mapping[str, str]) -> CountingMethod:
@@ -77,23 +74,11 @@ def _cache(model: Model, number: PrintedNumber, tokens: int, given: Mapping[str,
 
 def flops_of_one_token(model: Model, number: PrintedNumber) -> Iterator[CountingMethod]:
     """Yield the rules of thumb for one token: 2 FLOPs per parameter, or 6 for training."""
-    is_training = number.words.quantity == "training"
-    half = Fraction(1, 2) if number.unit == "MACs" else Fraction(1)
+    trains = number.words.quantity == "training"
+    each = Fraction(1, 2) if number.unit == "MACs" else Fraction(1)
     weights = of_weights(model, "active-params" if symbol("X") in model.known else "params", "")
-    for rule in (6, 2) if is_training else (2, 6):
-        said = f"{int(rule * half)} {'multiply-add' if rule * half == 1 else number.unit}" + "s" * (
-            number.unit == "MACs" and rule * half != 1
-        )
-        said = said.replace("MACss", "multiply-adds")
-        says = (
-            ()
-            if (rule == 6) == is_training
-            else ("the backward pass counted too" if rule == 6 else "only the forward pass counted",)
-        )
-        counts = f"{said} per parameter for one token"
-        way = replace(weights, counts=counts, scale=half * rule, says=says, unit=number.unit)
-        yield way
-        for named in named_size(model, weights):
-            yield replace(
-                way, says=(*named.says, *says), rank=named.rank, nominal=named.nominal, model=None, made=tuple
-            )
+    for rule, other in ((FORWARD, "only the forward pass counted"), (TRAINED, "the backward pass counted too")):
+        says = () if (rule == TRAINED) == trains else (other,)
+        counts = f"{rule * each} {number.unit} per parameter for one token"
+        for way in (weights, *named_size(model, weights)):
+            yield replace(way, counts=counts, scale=rule * each, says=(*way.says, *says), unit=number.unit)

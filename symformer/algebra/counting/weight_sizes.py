@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from sympy import Symbol
 
-from ...architectures import composed_model, presets
+from ...formulas.formula import Formula
 from ...language.errors import OptionError, SymformerError, joined
 from ...language.notation.text import number
 from ...language.symbols import symbol
@@ -20,6 +20,7 @@ from . import parameter_changes
 from .counting_changes import Rank
 from .counting_method import CountingMethod
 from .parameter_counts import of_weights
+from .published_sizes import has_published_sizes
 
 BYTES = {Fraction(2): "2 bytes (bf16 or fp16)", Fraction(4): "4 bytes (fp32)", Fraction(1): "1 byte (int8 or fp8)"}
 HALF = Fraction(1, 2)
@@ -29,8 +30,8 @@ USUAL = (
         "q4_k_m", "q8_0", "q4_0", "q5_k_m", "q6_k", "q4_k_s", "q5_k_s", "q3_k_m", "q2_k", "q3_k_l", "q3_k_s", "q5_0",
         "q4_1", "q5_1", "iq4_xs", "iq4_nl", "f16", "bf16", "f32",
     )),
-    "awq", "gptq", "fp8-block", "fp8-channel", "fp8-tensor", "int8", "nf4", "nf4-double", "w4a16", "w8a8", "mxfp4-experts",
-    "mxfp4", "mlx-4", "mlx-8", "gptq-8",
+    "awq", "gptq", "fp8-block", "fp8-channel", "fp8-tensor", "int8", "nf4", "nf4-double", "w4a16", "w8a8",
+    "mxfp4-experts", "mxfp4", "mlx-4", "mlx-8", "gptq-8",
 )  # fmt: skip
 WIDTHS = {"f16": "16", "half": "16", "bf16": "16", "float16": "16", "bfloat16": "16", "f32": "32", "float32": "32"}
 ALIKE: Mapping[str, tuple[str, ...]] = {
@@ -135,7 +136,7 @@ def named_size(model: Model, weights: CountingMethod) -> Iterator[CountingMethod
     experts, the number of active parameters has no such form.
     """
     found = _SIZE.findall(model.name.lower())
-    if weights.formula.measure.name == "active-params" or len(found) != 1 or not _as_named(model):
+    if weights.formula.measure.name == "active-params" or len(found) != 1 or not has_published_sizes(model):
         return
     digits, letter_ = found[0]
     stated = int(Fraction(digits) * {"m": 10**6, "b": 10**9}[letter_])
@@ -169,11 +170,3 @@ def said_bytes(size: Fraction) -> str:
     ('2 bytes (bf16 or fp16)', '6 bits')
     """
     return BYTES.get(size, f"{number(8 * size)} bits")
-
-
-def _as_named(model: Model) -> bool:
-    """Return True if a model has the unchanged sizes of its target."""
-    if model.target in presets():
-        known = composed_model(model.target).known
-        return all(model.known.get(size) == number for size, number in known.items())
-    return True
