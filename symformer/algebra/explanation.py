@@ -27,6 +27,7 @@ from ..output.chain import Chain
 from .counting.counting_changes import value_at
 from .counting.counting_variants import CountingVariant, as_int, value_of
 from .counting.plausibility import with_conventions
+from .counting.training_compute import FEW, RULE
 from .result import Answer
 
 Verdict = Literal["exact", "rounded", "convention", "unexplained"]
@@ -86,13 +87,15 @@ class Explanation(Answer):
         shown, target, found = self.printed.text, self.target_text, self.match
         counts = f"{found.method.counts} of {target}"
         if self.verdict in ("exact", "rounded"):
+            steps = found.steps()
+            counted = f": {steps}" if " = " in steps else f", {self.format_value(found.value)}"
             if self.verdict == "exact":
-                return f"{shown} is {counts}, exactly"
+                return f"{shown} is {counts}{counted if ' = ' in steps else ''}, exactly"
             digits = self.printed.digits_of(found.value)
             said = {"rounded": f"rounded to {digits}", "cut off": f"truncated to {digits}"}
-            return f"{shown} is {counts}, {self.format_value(found.value)}, {said.get(self.match_kind, 'exactly')}"
+            return f"{shown} is {counts}{counted}, {said.get(self.match_kind, 'exactly')}"
         if self.verdict == "convention":
-            ends = "exactly" if self.match_kind == "exact" else f"which rounds to {shown}"
+            ends = "exactly" if self.match_kind == "exact" else f"which rounds to {self.printed.figure}"
             if self.printed.letter:
                 near = _near(found.value / self.printed.scale)
                 ends = f"which is {'exactly ' * (self.match_kind == 'exact')}{near} {self.printed.letter}iB"
@@ -119,8 +122,11 @@ class Explanation(Answer):
 
     @property
     def hint(self) -> str:
-        """For an unexplained integer, the vocabulary size that would match it, although no source states that size."""
+        """For an unexplained number, the vocabulary or the training tokens that would match it, without a source."""
         way, asked = self.own_count.method, self.printed
+        if way.unit == "FLOPs" and way.scale >= RULE * FEW:
+            needed = to_digits(asked.value / (RULE * value_at(way.whole, way.numbers)), 3)
+            return f"; {RULE} FLOPs per parameter would equal it for {needed:,f} tokens"
         tokens = way.numbers.get(V)
         if tokens is None or not asked.whole or asked.zeros is not None or way.unit != "elements":
             return ""

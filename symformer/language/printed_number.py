@@ -11,8 +11,11 @@ from .number_words import PERCENT, NumberWords, number_words
 
 MAX_TEXT, MAX_DIGITS, MAX_POWER = 120, 40, 40  # maximum characters, digits and powers of ten
 ROUND = 3  # an integer with at least this many trailing zeros may be rounded
-_ABOUT = re.compile(r"(?:≈|~|∼|≃|about|approx\.?|approximately|ca\.?|circa)\s*", re.IGNORECASE)
-_LEADING = re.compile(r"(?:[^\s\d.]\S*[\s:=]+|[≈~∼≃])+")  # words that begin with a letter or a sign
+_ABOUT = re.compile(r"[≈~∼≃]|\b(?:about|approx\.?|approximately|ca\.?|circa)(?=\s)", re.IGNORECASE)
+_LEADING = re.compile(
+    r"(?:[≈~∼≃]\s*|(?:[^\W\d]|\d+-?bits?\b)\S*[\s:=]+)+", re.ASCII
+)  # signs, and words before the digits
+_SUFFIX = re.compile(r"\s*[^\s/]+")
 _SPACE = " \u00a0\u2009\u202f"
 _GROUPED = r"\d{1,3}(?P<mark>[,_' \u00a0\u2009\u202f])\d{3}(?:(?P=mark)\d{3})*"
 _DIGITS = re.compile(
@@ -34,6 +37,7 @@ class PrintedNumber:
     whole: bool = False  # True if every digit is printed: an integer without a suffix
     scale: Fraction = Fraction(1)  # the value of its suffix
     letter: str = ""  # the prefix, such as G, of bytes printed in GB and read as GiB
+    figure: str = ""  # the digits with their suffix or unit, without other words
     words: NumberWords = field(default_factory=NumberWords)  # the words around it
     zeros: Fraction | None = None  # the value of one unit in its last nonzero digit, if it may be rounded to that
 
@@ -124,7 +128,12 @@ def printed(text: str) -> PrintedNumber:
         zeros, kept = zeros - 1, 2  # 500 MB may be rounded to 10 MB; to 100 MB says too little
     enough = zeros >= ROUND if whole else zeros and kept > 1
     rounded = step * 10**zeros if enough else None
-    return PrintedNumber(shown, value, step, unit, words.active, whole, scale, zeros=rounded, words=words)
+    after = rest[found.end() :]
+    suffix = _SUFFIX.match(after)
+    figure = found[0] + (suffix[0] if suffixed and suffix else f" {unit}" * (unit in ("bytes", "FLOPs", "MACs")))
+    return PrintedNumber(
+        shown, value, step, unit, words.active, whole, scale, zeros=rounded, figure=figure.strip(), words=words
+    )
 
 
 def _leading_words(shown: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from ...language.symbols import C, N_tok, P
 from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from .counting_method import CountingMethod
+from .file_sizes import rounded_file_sizes
 from .parameter_changes import scope_changes
 from .parameter_counts import parameter_counts
 from .quantity_counts import count_of_quantity, operation_counts, share_of_quantity
@@ -145,8 +146,12 @@ def _of_bytes(model: Model, number: PrintedNumber) -> Iterator[CountingMethod]:
     if words.quantity == "training":
         yield from (replace(way, says=way.says[:-1]) for way in training_states(model))
         return
-    for name in names if not words.scope else ():
-        yield from in_format(model, name, f"the size of the weights (weights={name})", ())
+    specific = [] if words.scope or widths else names
+    named = [
+        way for name in specific for way in in_format(model, name, f"the size of the weights (weights={name})", ())
+    ]
+    yield from named
+    yield from rounded_file_sizes(model, number, named)
     if not words.formats or widths:
         for way in parameter_counts(model, number.active):
             for size in widths or BYTES:
@@ -155,9 +160,12 @@ def _of_bytes(model: Model, number: PrintedNumber) -> Iterator[CountingMethod]:
         return
     if not number.active and (not words.formats or widths):
         yield from named_size_in_bytes(model, widths)
-    if not number.active and not words.formats:
-        yield from training_states(model)
-        yield from format_sizes(model)
+    if not number.active and (not words.formats or widths):
+        if not widths:
+            yield from training_states(model)
+        formats = list(format_sizes(model, names))
+        yield from formats
+        yield from rounded_file_sizes(model, number, formats)
 
 
 def _scoped(ways: Iterator[CountingMethod] | list[CountingMethod], number: PrintedNumber) -> Iterator[CountingMethod]:

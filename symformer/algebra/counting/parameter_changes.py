@@ -52,14 +52,13 @@ def parameter_changes(model: Model, formula: Formula, width: Fraction | None = N
     groups = {
         Rank.EMBEDDINGS: _tables(rows, formula),
         Rank.HEAD: _heads(rows, formula),
-        Rank.PARTS: [*_small(rows), *_layers(rows)],
+        Rank.PARTS: [*_small(rows), *_layers(rows), *(_packed_bytes(rows, width) if width is not None else ())],
         Rank.KNOWN: [
             *_masks(model),
             *_vocabularies(model, formula, rows),
             *_grouped(model, rows),
             *_of_experts(model, formula),
         ],
-        Rank.FORMAT: [] if width is None else _packed_bytes(rows, width),
         Rank.RARE: [
             *_fixed(rows),
             *_padded(model, formula, rows),

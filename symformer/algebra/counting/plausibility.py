@@ -27,7 +27,7 @@ CHANCES: Mapping[Rank, Fraction] = MappingProxyType(
         Rank.HEAD: Fraction(1, 2),
         Rank.KNOWN: Fraction(1, 2),
         Rank.EMBEDDINGS: Fraction(1, 2),
-        Rank.FORMAT: Fraction(1, 2),
+        Rank.FORMAT: Fraction(3, 4),
         Rank.PARTS: Fraction(1, 4),
         Rank.RARE: Fraction(1, 10),
     }
@@ -139,7 +139,8 @@ def _otherwise(asked: PrintedNumber, own: CountingVariant, found: Sequence[Count
             level = [each.said(BINARY) for each in counting_variants(found, count - 1)]
             fits = _fitting(taken, level, count)
         if fits:
-            doubt = _doubt(taken, fits, level, count)
+            several = count - (taken is not asked and fits[0].match_kind(taken) == "exact")
+            doubt = _doubt(taken, fits, level, several)
             shown = [each for each in fits if each.rank < Rank.RARE or fits[0].rank is Rank.RARE]
             return PlausibleCounts(own, tuple(shown[: 1 if doubt else SHOWN]), taken, not doubt, doubt)
     return None
