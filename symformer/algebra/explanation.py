@@ -145,7 +145,12 @@ class Explanation(Answer):
     @property
     def alternatives(self) -> list[str]:
         """The equally good explanations, one line each."""
-        return [f"{with_conventions(each.otherwise)}: {each.steps()}" for each in self.equally_good]
+        own = self.match.method.counts
+        return [
+            f"{each.method.counts + ', ' if each.method.counts != own else ''}{with_conventions(each.otherwise)}: "
+            + each.steps()
+            for each in self.equally_good
+        ]
 
     @property
     def rows(self) -> list[tuple[str, tuple[str, ...], int | Fraction]]:
@@ -155,7 +160,7 @@ class Explanation(Answer):
         if before and way.unit == self.own_count.method.unit and self.verdict == "convention":
             found.append((" and ".join(way.says) or way.counts, (), as_int(before)))
         for switch in self.match.changes if self.verdict == "convention" else ():
-            alone = value_of(way, (switch,)) - way.value
+            alone = value_of(way, (switch,)) - way.scale * value_at(way.whole, way.numbers)
             found.append((switch.says, switch.rows, as_int(alone)))
         return found
 

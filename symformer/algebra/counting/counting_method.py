@@ -26,6 +26,7 @@ class CountingMethod(Immutable):
     numbers: Mapping[Symbol, int]
     model: Model | None = None  # the model, for a count of parameters
     scale: Fraction = Fraction(1)
+    factors: tuple[int, ...] = ()  # the factors of the scale, if its arithmetic shows them one by one
     says: tuple[str, ...] = ()  # the conventions that already differ from symformer's count
     made: Callable[[], Sequence[CountingChange]] = tuple  # returns the alternative conventions, computed on demand
     unit: str = "elements"

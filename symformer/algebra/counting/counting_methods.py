@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
-from ...language.errors import OptionError, SizeError
+from ...language.errors import OptionError, SizeError, SymformerError
 from ...language.number_words import PERCENT
 from ...language.printed_number import PrintedNumber
 from ...language.symbols import C, N_tok, P
@@ -31,6 +32,7 @@ from .weight_sizes import (
 
 STORED = ("params", "active-params", "trainable-params")  # counts in elements with weights as rows
 OPERATIONS = ("flops", "macs", "train-flops", "run-flops", "prefill-flops", "decode-flops", "generation-flops")
+FEW = 100  # parameters per byte, above which a size is not that of the weights
 TRAINING = ("train-flops", "run-flops")
 # The units in which a quantity can be printed, by its own unit.
 FITS = {"FLOPs": ("FLOPs", "MACs"), "MACs": ("MACs",), "bytes": ("bytes", "elements"), "elements": ("elements",)}
@@ -139,6 +141,10 @@ def _of_operations(model: Model, number: PrintedNumber) -> Iterator[CountingMeth
 def _of_bytes(model: Model, number: PrintedNumber) -> Iterator[CountingMethod]:
     """Yield the sizes of the weights: at a number of bytes each, in the formats, and of training."""
     words = number.words
+    if not words.formats and not words.scope and number.value * FEW < model.params.value():
+        with suppress(SymformerError):  # too few for the weights of any format; not every model has a cache
+            yield from cache_of_one_token(model, number)
+            return
     names, widths = named_formats(words.formats)
     own = model.provenance.weights
     if own and not words.formats and not words.scope:

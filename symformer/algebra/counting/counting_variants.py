@@ -82,7 +82,8 @@ class CountingVariant:
             scale *= switch.scale
         if scale != 1:
             said = f"({said})" if " " in said else said
-            said += f" × {number(scale.numerator)}" * (scale.numerator != 1)
+            factors = self.method.factors if scale == self.method.scale else ()
+            said += "".join(f" × {number(each)}" for each in factors or [scale.numerator] if each != 1)
             said += f" / {number(scale.denominator)}" * (scale.denominator != 1)
         return said if said == number(self.value) else f"{said} = {number(self.value)}"
 

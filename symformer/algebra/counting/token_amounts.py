@@ -46,6 +46,8 @@ def cache_of_context(model: Model, number: PrintedNumber, given: Mapping[str, st
             yield replace(way, counts=f"{_kind(way)} of {count:,} tokens")
         return
     one = _cache(model, number, 1, given).value
+    if number.value < PAD * one:
+        yield from cache_of_one_token(model, number, given)
     positions = model.known.get(P, 0) or model.provenance.positions or 0
     lengths = [positions] * bool(positions) + [each for each in CONTEXTS if each != positions]
     for taken in (number, number.binary):

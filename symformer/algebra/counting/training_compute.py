@@ -55,7 +55,8 @@ def training_compute(model: Model, number: PrintedNumber) -> Iterator[CountingMe
     weights = _weights(model)
     for tokens, source in _tokens(model, number):
         counts = f"{RULE} FLOPs per parameter for {spelled_number(tokens)} training tokens{source}"
-        way = replace(weights, counts=counts, scale=Fraction(RULE * tokens), unit="FLOPs")
+        scale, factors = Fraction(RULE * tokens), (RULE, tokens)
+        way = replace(weights, counts=counts, scale=scale, factors=factors, unit="FLOPs")
         yield replace(way, made=lambda: (*weights.changes, RECOMPUTED))
         for named in named_size(model, weights):
             yield replace(way, says=named.says, rank=named.rank, nominal=named.nominal, model=None)
