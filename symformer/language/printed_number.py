@@ -33,13 +33,17 @@ class PrintedNumber:
     value: Fraction
     step: Fraction  # the value of one unit in its last digit
     unit: str = ""  # "elements", "MACs", "FLOPs", "bytes", "%"; empty if none is printed
-    active: bool = False  # True if it counts active parameters
     whole: bool = False  # True if every digit is printed: an integer without a suffix
     scale: Fraction = Fraction(1)  # the value of its suffix
     letter: str = ""  # the prefix, such as G, of bytes printed in GB and read as GiB
     figure: str = ""  # the digits with their suffix or unit, without other words
     words: NumberWords = field(default_factory=NumberWords)  # the words around it
     zeros: Fraction | None = None  # the value of one unit in its last nonzero digit, if it may be rounded to that
+
+    @property
+    def active(self) -> bool:
+        """True if it counts active parameters."""
+        return self.words.active
 
     @property
     def digits(self) -> int:
@@ -131,9 +135,7 @@ def printed(text: str) -> PrintedNumber:
     after = rest[found.end() :]
     suffix = _SUFFIX.match(after)
     figure = found[0] + (suffix[0] if suffixed and suffix else f" {unit}" * (unit in ("bytes", "FLOPs", "MACs")))
-    return PrintedNumber(
-        shown, value, step, unit, words.active, whole, scale, zeros=rounded, figure=figure.strip(), words=words
-    )
+    return PrintedNumber(shown, value, step, unit, whole, scale, zeros=rounded, figure=figure.strip(), words=words)
 
 
 def _leading_words(shown: str) -> tuple[str, str]:

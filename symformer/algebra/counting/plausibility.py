@@ -32,6 +32,7 @@ CHANCES: Mapping[Rank, Fraction] = MappingProxyType(
         Rank.RARE: Fraction(1, 10),
     }
 )
+EXACT = Fraction(1, 10)  # the share of the counts that round to a number which are as good as exact
 SEVERAL = Fraction(1, 50)  # the same for several changed conventions
 BINARY = "powers of 1,024 printed as powers of 1,000"
 
@@ -192,7 +193,8 @@ def _doubt(asked: PrintedNumber, fits: Sequence[CountingVariant], level: Sequenc
         return f"{len(fits)} different counts match it ({examples}; …)"
     others = (each.value for each in level if each.rank <= best.rank)
     near = {value for value in others if abs(value - asked.value) <= NEAR * asked.value}
-    chance = len(near) * asked.width / (2 * NEAR * asked.value)
+    width = asked.width * (EXACT if best.match_kind(asked) == "exact" else 1)
+    chance = len(near) * width / (2 * NEAR * asked.value)
     if chance > (SEVERAL if count > 1 else CHANCES[best.rank]):
         return (
             f"the count {with_conventions(best.otherwise)} matches, but so many counts are close to the number that "
