@@ -88,9 +88,11 @@ class Explanation(Answer):
         counts = f"{found.method.counts} of {target}"
         if self.verdict in ("exact", "rounded"):
             steps = found.steps()
-            counted = f": {steps}" if " = " in steps else f", {self.format_value(found.value)}"
+            if " = " not in steps or found.method.unit == PERCENT:
+                steps = ""
+            counted = f": {steps}" if steps else f", {self.format_value(found.value)}"
             if self.verdict == "exact":
-                return f"{shown} is {counts}{counted if ' = ' in steps else ''}, exactly"
+                return f"{shown} is {counts}{counted if steps else ''}, exactly"
             digits = self.printed.digits_of(found.value)
             said = {"rounded": f"rounded to {digits}", "cut off": f"truncated to {digits}"}
             return f"{shown} is {counts}{counted}, {said.get(self.match_kind, 'exactly')}"

@@ -107,17 +107,25 @@ def _of_quantity(
     if quantity in STORED and not given:
         yield from _scoped(parameter_counts(model, quantity == "active-params", quantity), number)
     elif quantity in OPERATIONS:
-        if quantity in TRAINING and not given and (number.words.tokens or is_training_run(model, number)):
-            yield from training_compute(model, number)
-            if quantity == "train-flops" or number.words.tokens or N_tok not in model.known:
-                return
-        yield from operation_counts(model, number, quantity, given=given)
+        known = () if quantity not in TRAINING or given else _of_training(model, number, quantity)
+        yield from known or operation_counts(model, number, quantity, given=given)
     elif number.unit == PERCENT:
         yield share_of_quantity(model, quantity, given)
     elif quantity == "kv-cache" and (number.words.tokens or (C not in model.known and P not in model.known)):
         yield from cache_of_context(model, number, given)
     else:
         yield count_of_quantity(model, number, quantity, given)
+
+
+def _of_training(model: Model, number: PrintedNumber, quantity: str) -> list[CountingMethod]:
+    """Return the counts of a training run, or [] if its tokens are unknown or sizes of the model."""
+    if quantity == "run-flops" and N_tok in model.known:
+        if number.words.tokens:
+            raise OptionError(f"{number.text!r} names a number of tokens, and N_tok is given too; remove one of them")
+        return []
+    if not number.words.tokens and not is_training_run(model, number):
+        return []
+    return list(training_compute(model, number))
 
 
 def _of_operations(model: Model, number: PrintedNumber) -> Iterator[CountingMethod]:

@@ -67,11 +67,10 @@ def parameter_changes(model: Model, formula: Formula, width: Fraction | None = N
         ],
     }
     found = [replace(each, rank=rank) for rank, group in groups.items() for each in group]
-    if width is None:
-        found = [replace(each, rank=Rank.HEAD) if each.decides == _EITHER else each for each in found]
-    else:  # sizes in bytes rarely leave out embeddings, and files store the grouped keys and values as they are
+    if width is not None:  # sizes in bytes rarely leave out embeddings, and files store grouped keys as they are
         found = [replace(each, rank=Rank.PARTS) if each.rank is Rank.EMBEDDINGS else each for each in found]
         found = [replace(each, rank=Rank.RARE) if G in each.sizes else each for each in found]
+    found = [replace(each, rank=Rank.HEAD) if each.decides == _EITHER else each for each in found]
     if not has_published_sizes(model):  # another vocabulary explains nothing if the model's own is not published
         found = [replace(each, rank=Rank.RARE) if each.sizes else each for each in found]
     return [*found, *(repository_files(model, formula) if width is None else [])]
