@@ -91,7 +91,10 @@ def _parameters(found: re.Match[str]) -> LogLine:
 
 
 def _cache(found: re.Match[str]) -> LogLine:
-    """Return the size of llama.cpp's cache, with the cells, sequences and type that the line states."""
+    """Return the size of llama.cpp's cache, with the cells, sequences and type that the line states.
+
+    Earlier versions call MiB "MB".
+    """
     cells, sequences, dtype = found[2], found[3], found[4]
     sizes = {"C": int(cells), "B": int(sequences or 1)} if cells else {}
     given = {"dtype": {"f16": "fp16", "f32": "fp32"}.get(dtype, dtype)} if dtype else {}
@@ -108,7 +111,7 @@ _LINES: tuple[tuple[re.Pattern[str], Read], ...] = tuple(
         (rf"(?:model|file) size\s*= {_NUMBER} ([KMGT]iB) \({_NUMBER} BPW\)", _bits_per_weight),
         (rf"(?:Model loading took|Loading model weights took|model weights take) {_NUMBER} ?Gi?B", _binary),
         (
-            rf"(?:KV self size|KV cache size|llama_kv_cache\w*:\s+size)\s*=\s*{_NUMBER} MiB"
+            rf"(?:KV self size|KV cache size|llama_kv_cache\w*:\s+size)\s*=\s*{_NUMBER} Mi?B"
             r"(?:\s*\(\s*(\d+) cells,\s*\d+ layers,\s*(?:(\d+)(?:/\d+)?) seqs\))?(?:, K \((\w+)\))?",
             _cache,
         ),

@@ -15,7 +15,8 @@ from ..language.printed_number import printed
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Heading, Paragraph
 from .correction_arithmetic import WorkedLine
-from .explain import Explanation, explain
+from .explain import explain
+from .explanation import Explanation
 
 
 @dataclass(frozen=True, kw_only=True)

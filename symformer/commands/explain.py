@@ -30,12 +30,16 @@ def command(
     """Identify what a published number counts.
 
     Write NUMBER as published: 124M, 163,037,184, "37B active", "17.6 GMACs", "13.5 GB". It can also be the size
-    of a file or a line from a log of vLLM or llama.cpp. The exit status is 1 if no known count matches.
+    of a file or a line from a log of vLLM or llama.cpp. Words next to the number decide what it counts: "6.53B
+    non-embedding", "320 KB per token", "15.62 GB for 128k tokens", "Q4_K_M 4.08 GB", "2,800 PF-days". At most five
+    explanations are printed, the most plausible first. The exit status is 1 if no known count matches.
 
     \b
     symformer explain gpt2 117M
     symformer explain llama-2-70b 78B
     symformer explain deepseek-v3 "37B active"
+    symformer explain llama-3-70b "320 KB per token"
+    symformer explain llama-2-70b "8.4e23 FLOPs"
     symformer explain llama-3.1-8b 'GPU KV cache size: 131,072 tokens'
     """
     from ..algebra.explain import explain

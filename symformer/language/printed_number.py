@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from .errors import ArithmeticTextError, quoted
+from .number_words import PERCENT, NumberWords, number_words
 
 MAX_TEXT, MAX_DIGITS, MAX_POWER = 120, 40, 40  # maximum characters, digits and powers of ten
 ROUND = 3  # an integer with at least this many trailing zeros may be rounded
-PERCENT = "%"
-# Suffixes after the digits; a longer one comes before its own prefix.
-SCALES = {
-    **{name: 10**power for power, names in {
-        3: "k K thousand", 6: "M m mn million", 9: "G B b bn billion", 12: "T tn trillion", 15: "P", 18: "E",
-    }.items() for name in names.split()},
-    **{f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", 1)},
-    "ki": 1024,
-}  # fmt: skip
-UNITS = {
-    **dict.fromkeys(("param", "params", "parameter", "parameters", "weights", "elements"), "elements"),
-    **dict.fromkeys(("mac", "macs", "multiply-adds", "multiply-accumulates", "multadds", "mult-adds"), "MACs"),
-    **dict.fromkeys(("flop", "flops", "floating-point operations"), "FLOPs"),
-    **dict.fromkeys(("byte", "bytes"), "bytes"),
-}
-ACTIVE = ("active", "activated")
-_ABOUT = re.compile(r"(?:≈|~|∼|≃|about|approx\.?|approximately|ca\.?|circa)\s*", re.IGNORECASE)
+_ABOUT = re.compile(r"[≈~∼≃]|\b(?:about|approx\.?|approximately|ca\.?|circa)(?=\s)", re.IGNORECASE)
+_LEADING = re.compile(
+    r"(?:[≈~∼≃]\s*|(?:[^\W\d]|\d+-?bits?\b)\S*[\s:=]+)+", re.ASCII
+)  # signs, and words before the digits
+_SUFFIX = re.compile(r"\s*[^\s/]+")
 _SPACE = " \u00a0\u2009\u202f"
 _GROUPED = r"\d{1,3}(?P<mark>[,_' \u00a0\u2009\u202f])\d{3}(?:(?P=mark)\d{3})*"
 _DIGITS = re.compile(
@@ -34,7 +23,6 @@ _DIGITS = re.compile(
     r"(?:\s*(?:[eE]|[x×·*]\s*10\s*(?:\^|\*\*)\s*\{?)(?P<power>[+-]?\d{1,4})\}?)?",
     re.ASCII,
 )
-_WORD = re.compile(r"[^\s]+")
 
 
 @dataclass(frozen=True)
@@ -45,11 +33,17 @@ class PrintedNumber:
     value: Fraction
     step: Fraction  # the value of one unit in its last digit
     unit: str = ""  # "elements", "MACs", "FLOPs", "bytes", "%"; empty if none is printed
-    active: bool = False  # True if it counts active parameters
     whole: bool = False  # True if every digit is printed: an integer without a suffix
     scale: Fraction = Fraction(1)  # the value of its suffix
     letter: str = ""  # the prefix, such as G, of bytes printed in GB and read as GiB
+    figure: str = ""  # the digits with their suffix or unit, without other words
+    words: NumberWords = field(default_factory=NumberWords)  # the words around it
     zeros: Fraction | None = None  # the value of one unit in its last nonzero digit, if it may be rounded to that
+
+    @property
+    def active(self) -> bool:
+        """True if it counts active parameters."""
+        return self.words.active
 
     @property
     def digits(self) -> int:
@@ -68,7 +62,7 @@ class PrintedNumber:
             return "exact"
         steps = [self.step] * (not self.whole) + [self.zeros] * (self.zeros is not None and (coarsely or self.whole))
         for step in filter(None, steps):
-            if self.value - step / 2 <= value < self.value + step / 2:
+            if abs(value - self.value) <= step / 2:  # a half is rounded up, or to the even digit
                 return "rounded"
         within = any(self.value <= value < self.value + step for step in filter(None, steps))
         return "cut off" if within and self.digits > 1 else ""
@@ -80,7 +74,7 @@ class PrintedNumber:
         ('2 digits', '3 digits')
         """
         steps = [step for step in (self.step, self.zeros) if step and not (self.whole and step == self.step)]
-        rounded = [step for step in steps if -step / 2 <= value - self.value < step / 2]
+        rounded = [step for step in steps if abs(value - self.value) <= step / 2]
         cut = [step for step in steps if 0 <= value - self.value < step]
         count = len(str(int(self.value / step))) if (step := next(iter((*rounded, *cut)), None)) else self.digits
         return f"{count} digits" if count != 1 else "1 digit"
@@ -112,8 +106,8 @@ def printed(text: str) -> PrintedNumber:
         raise ArithmeticTextError("the number is empty; write it as printed, such as 124M or 163,037,184")
     if len(shown) > MAX_TEXT:
         raise ArithmeticTextError(f"{quoted(shown)} has {len(shown):,} characters, too many for a printed number")
-    about = _ABOUT.match(shown)
-    found = _DIGITS.match(shown, about.end() if about else 0)
+    before, rest = _leading_words(shown)
+    found = _DIGITS.match(rest)
     if not found:
         raise ArithmeticTextError(
             f"{quoted(shown)} does not begin with a number; write it as printed, as 124M, 163,037,184 or 17.6 GMACs"
@@ -124,7 +118,8 @@ def printed(text: str) -> PrintedNumber:
         raise ArithmeticTextError(
             f"{quoted(shown)} exceeds the limit of {MAX_DIGITS} digits or of {MAX_POWER} powers of ten"
         )
-    scale, suffixed, unit, active = _words(shown, shown[found.end() :])
+    words = number_words(shown, before, rest[found.end() :])
+    scale, suffixed, unit = words.scale, words.suffixed, words.unit
     places = len(digits.partition(".")[2])
     factor = scale * Fraction(10) ** power
     value, step = Fraction(digits) * factor, factor / 10**places
@@ -132,41 +127,19 @@ def printed(text: str) -> PrintedNumber:
     if value <= 0 or (value < 1 and unit != PERCENT):
         raise ArithmeticTextError(f"{quoted(shown)} is less than 1; counts of a model are at least 1")
     zeros = 0 if places else len(digits) - len(digits.rstrip("0"))
-    enough = zeros >= ROUND if whole else zeros and len(digits) - zeros > 1
+    kept = len(digits) - zeros
+    if not whole and kept == 1 and zeros > 1:
+        zeros, kept = zeros - 1, 2  # 500 MB may be rounded to 10 MB; to 100 MB says too little
+    enough = zeros >= ROUND if whole else zeros and kept > 1
     rounded = step * 10**zeros if enough else None
-    return PrintedNumber(shown, value, step, unit, active, whole, scale, zeros=rounded)
+    after = rest[found.end() :]
+    suffix = _SUFFIX.match(after)
+    figure = found[0] + (suffix[0] if suffixed and suffix else f" {unit}" * (unit in ("bytes", "FLOPs", "MACs")))
+    return PrintedNumber(shown, value, step, unit, whole, scale, zeros=rounded, figure=figure.strip(), words=words)
 
 
-def _words(shown: str, rest: str) -> tuple[Fraction, bool, str, bool]:
-    """Parse the words after the digits: the scale, whether there is a suffix, the unit, and "active"."""
-    scale, suffixed, unit, active = Fraction(1), False, "", False
-    for place, word in enumerate(_WORD.findall(rest)):
-        plain = word.strip(".,;()").lower()
-        if plain in ACTIVE:
-            active = True
-        elif plain in UNITS and not unit:
-            unit = UNITS[plain]
-        elif plain == PERCENT and not unit:
-            unit = PERCENT
-        elif not suffixed and not unit and place == 0 and (read := _suffix(word.strip(".,;()"))):
-            (scale, unit), suffixed = read, read[0] != 1
-        else:
-            raise ArithmeticTextError(
-                f"{quoted(word)} in {quoted(shown)} is neither a suffix (k M B G T, Ki Mi Gi) nor a unit "
-                "(params, FLOPs, MACs, bytes, GB, GiB), nor the word active"
-            )
-    return scale, suffixed, unit, active
-
-
-def _suffix(word: str) -> tuple[Fraction, str] | None:
-    """Parse a suffix, alone or before a unit as in GFLOPs, GMac and GiB; a single B means billion."""
-    if word in SCALES or (word.lower() in SCALES and len(word) > 1):
-        return Fraction(SCALES.get(word) or SCALES[word.lower()]), ""
-    for name, scale in SCALES.items():
-        if word.startswith(name):
-            rest = word[len(name) :].lstrip("-")
-            if rest == "B":
-                return Fraction(scale), "bytes"
-            if rest.lower() in UNITS:
-                return Fraction(scale), UNITS[rest.lower()]
-    return None
+def _leading_words(shown: str) -> tuple[str, str]:
+    """Split the words before the digits, such as ``≈``, ``KV cache:`` or ``Q4_K_M``, from the rest."""
+    found = _LEADING.match(shown)
+    words = found[0] if found else ""
+    return _ABOUT.sub(" ", words), shown[len(words) :]

@@ -11,7 +11,7 @@ from sympy import Add, Expr, Symbol
 
 from ..algebra.check import FormulaCheck
 from ..algebra.correction_arithmetic import arithmetic_steps
-from ..algebra.explain import Explanation
+from ..algebra.explanation import Explanation
 from ..algebra.formula_claims import PrintedFormula, formula_claims
 from ..algebra.name_binding import COUNT
 from ..algebra.number_claims import PublishedNumber, number_claims

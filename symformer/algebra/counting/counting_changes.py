@@ -23,10 +23,12 @@ class Rank(IntEnum):
     PLAIN = 0
     BINARY = 1  # GiB printed as GB
     NOMINAL = 2  # the size in the name of the model, such as 7B
-    HEAD = 3  # another head, a tied head counted twice
-    EMBEDDINGS = 4
-    PARTS = 5  # biases, norms, everything outside the layers
-    RARE = 6  # packed weights, replicas, other vocabularies, masks
+    HEAD = 3  # another head, a tied head counted twice, the files of a repository
+    KNOWN = 4  # known counts of an architecture: another model's vocabulary, causal masks, an MTP layer, all key heads
+    EMBEDDINGS = 5
+    FORMAT = 6  # the usual formats of quantization, and the memory of training
+    PARTS = 7  # biases, norms, everything outside the layers
+    RARE = 8  # unusual formats, packed weights, replicas, padded vocabularies
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class CountingChange(Immutable):
     rows: tuple[str, ...] = ()  # the paths of the rows that change
     meaning: str = ""  # the meaning of a convention of a quantity
     rank: Rank = Rank.PLAIN
+    parts: tuple[Expr, ...] = ()  # the summands of the change, if its arithmetic shows them one by one
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ...language.notation.text import number
 from ...language.printed_number import PrintedNumber
 from ...language.sizes import substitute
 from .counting_changes import CountingChange, Rank, value_at
-from .counting_methods import CountingMethod
+from .counting_method import CountingMethod
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class CountingVariant:
 
     def steps(self) -> str:
         """Return the arithmetic that leads from the value of the unchanged count to the value of this reading."""
-        total, said = self.method.value / self.method.scale, ""
+        total = value_at(self.method.whole, self.method.numbers)
         said = number(total)
         numbers: Mapping[Symbol, int] = self.method.numbers
         for switch in self.changes:
@@ -75,14 +75,15 @@ class CountingVariant:
                 total = value_at(done, numbers)
             else:
                 total += value_at(switch.change, numbers)
-            if total != before:
-                said += f" {'+' if total > before else '−'} {number(abs(total - before))}"
+            for part in [value_at(each, numbers) for each in switch.parts] or [total - before]:
+                said += f" {'+' if part > 0 else '−'} {number(abs(part))}" if part else ""
         scale = self.method.scale
         for switch in self.changes:
             scale *= switch.scale
         if scale != 1:
             said = f"({said})" if " " in said else said
-            said += f" × {number(scale.numerator)}" * (scale.numerator != 1)
+            factors = self.method.factors if scale == self.method.scale else ()
+            said += "".join(f" × {number(each)}" for each in factors or [scale.numerator] if each != 1)
             said += f" / {number(scale.denominator)}" * (scale.denominator != 1)
         return said if said == number(self.value) else f"{said} = {number(self.value)}"
 
@@ -91,20 +92,26 @@ def counting_variants(found: Sequence[CountingMethod], count: int) -> Iterator[C
     """Yield every reading with a given number of changed conventions."""
     for way in found:
         if way.cost <= count:
-            yield from _of_way(way, count - way.cost)
+            yield from _variants_of(way, count - way.cost)
 
 
-def _of_way(way: CountingMethod, count: int) -> Iterator[CountingVariant]:
+def plain_variant(way: CountingMethod) -> CountingVariant:
+    """Return a count with only the changes that the printed words state."""
+    return CountingVariant(way, way.stated, way.value)
+
+
+def _variants_of(way: CountingMethod, count: int) -> Iterator[CountingVariant]:
     resized: tuple[CountingChange | None, ...] = (None, *(switch for switch in way.changes if switch.sizes))
     others = [switch for switch in way.changes if not switch.sizes]
     for size in resized:
-        taken = (size,) if size is not None else ()
-        if len(taken) > count:
+        taken = (*way.stated, size) if size is not None else way.stated
+        left = count - (size is not None)
+        if left < 0:
             continue
         numbers = {**way.numbers, **(size.sizes if size is not None else {})}
-        whole = value_at(way.whole, numbers)
-        changes = [value_at(switch.change, numbers) for switch in others] if count > len(taken) else []
-        for chosen in combinations(range(len(changes)), count - len(taken)):
+        whole = value_at(Add(way.whole, *(each.change for each in way.stated)), numbers)
+        changes = [value_at(switch.change, numbers) for switch in others] if left else []
+        for chosen in combinations(range(len(changes)), left):
             switches = (*taken, *(others[place] for place in chosen))
             if _clash(switches):
                 continue

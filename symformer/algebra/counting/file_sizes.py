@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from math import prod
+from math import ceil, prod
 
 from sympy import Integer
 
@@ -15,8 +16,9 @@ from ...ledger.facts import OperationKind
 from ...models.model import Model
 from ...quantities.weight_formats.gguf import PREFIX
 from .counting_changes import CountingChange, Rank
-from .counting_methods import CountingMethod, in_format
+from .counting_method import CountingMethod
 from .counting_variants import CountingVariant
+from .weight_sizes import in_format
 
 # Bytes of a GGUF header for each token of the vocabulary: a text with its length, a type, and a score or merges. They
 # are 23 for the 32,000 tokens of Llama 2, 39 for Qwen 2.5 and 61 for the 128,256 tokens of Llama 3.
@@ -55,12 +57,12 @@ def file_sizes(
     is_gguf = [any(said.startswith(f"weights={PREFIX}") for said in way.says) for way in formats]
     narrow = [*_plain(model), *(way for way, wide in zip(formats, is_gguf, strict=True) if not wide)]
     wide = [way for way, wide in zip(formats, is_gguf, strict=True) if wide]
-    tensors, tokens = _tensors(model), model.known.get(V, 0)
+    tensors = _tensors(model)
     fitting: dict[int, CountingVariant] = {}  # the first count with each value
     by_chance = Fraction(0)  # the expected number of matches of a random number near this one
     # The headers of safetensors files are short, so a match by chance is unlikely; GGUF headers contain the tokenizer.
     for ways, each_token in ((narrow, (0, 0)), (wide, PER_TOKEN)):
-        least, most = (tensors * each + tokens * by for each, by in zip(PER_TENSOR, each_token, strict=True))
+        least, most = _header_bounds(model, each_token)
         most += tensors * PER_TENSOR[1] * (PARTS - 1) * (ways is narrow)
         near = {way.value for way in ways if abs(asked.value - way.value) <= NEAR * asked.value}
         by_chance += len(near) * (most - least) / (2 * NEAR * asked.value)
@@ -71,6 +73,27 @@ def file_sizes(
             if header.denominator == 1 and least <= header <= most:
                 fitting.setdefault(int(header), _with_header(way, int(header)))
     return [fitting[header] for header in sorted(fitting)] if len(fitting) <= MOST else []
+
+
+def _header_bounds(model: Model, each_token: tuple[int, int]) -> tuple[int, int]:
+    """Return the least and the most bytes of a header."""
+    tensors, tokens = _tensors(model), model.known.get(V, 0)
+    least, most = (tensors * each + tokens * by for each, by in zip(PER_TENSOR, each_token, strict=True))
+    return least, most
+
+
+def rounded_file_sizes(model: Model, asked: PrintedNumber, ways: Iterable[CountingMethod]) -> Iterator[CountingMethod]:
+    """Yield the GGUF files that are rounded to a number only with a header, with the smallest such header."""
+    least, most = _header_bounds(model, PER_TOKEN)
+    for way in ways:
+        name = way.formula.conventions.get("weights", "")
+        if asked.whole or not name.startswith(PREFIX) or asked.fits(way.value, coarsely=False) == "rounded":
+            continue
+        header = ceil(max(asked.value - asked.step / 2 - way.value, Fraction(least)))
+        if header <= min(asked.value + asked.step / 2 - way.value, Fraction(most)):
+            says = f"a header of at least {header:,} bytes"
+            change = CountingChange(frozenset({"header"}), says, Integer(header), meaning=MEANING)
+            yield replace(way, stated=(change,))
 
 
 def _plain(model: Model) -> Iterator[CountingMethod]:

@@ -7,13 +7,15 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from sympy import Add, Expr, Integer, Mul, expand
+from sympy import Add, Expr, Integer, Mul, ceiling, expand
 
 from ...formulas.formula import Formula
 from ...language.symbols import A, E, G, L, P, V, X, symbol
 from ...ledger.facts import OperationKind
 from ...models.model import Model
+from ..role_totals import leaves_by_role
 from .counting_changes import CountingChange, FormulaTerm, Rank, RowTotal, addition, exclusion, row_total, rows_of
+from .published_sizes import has_published_sizes
 
 BLOCKS = (64, 128, 256, 1024)  # multiples to which vocabularies are padded
 # Other vocabularies used in counts of an architecture: the tokenizer's own, or another model's.
@@ -30,6 +32,7 @@ VOCABULARIES: Mapping[str, Mapping[int, str]] = {
     "qwen3": {151643: "the tokenizer, without added tokens", 151665: "its tokenizer's", 151669: "its tokenizer's"},
     "t5": {32000: "its tokenizer's", 32100: "the tokenizer, with sentinels"},
     "bert": {30000: "rounded in the paper", 28996: "cased BERT's", 30522: "uncased BERT's"},
+    "gemma": {256128: "the paper's"},
     "bloom": {250680: "its tokenizer's"},
     "phi": {50295: "its tokenizer's", 50257: "GPT-2's"},
 }
@@ -49,18 +52,65 @@ def parameter_changes(model: Model, formula: Formula, width: Fraction | None = N
     groups = {
         Rank.EMBEDDINGS: _tables(rows, formula),
         Rank.HEAD: _heads(rows, formula),
-        Rank.PARTS: [*_small(rows), *_layers(rows)],
-        Rank.RARE: [
+        Rank.PARTS: [*_small(rows), *_layers(rows), *(_packed_bytes(rows, width) if width is not None else ())],
+        Rank.KNOWN: [
             *_masks(model),
-            *_fixed(rows),
-            *_sizes(model, formula, rows),
-            *(_packed(rows) if width is None else _packed_bytes(rows, width)),
-            *_replicas(rows),
+            *_vocabularies(model, formula, rows),
+            *_grouped(model, rows),
             *_of_experts(model, formula),
+        ],
+        Rank.RARE: [
+            *_fixed(rows),
+            *_padded(model, formula, rows),
+            *(_packed(rows) if width is None else ()),
+            *_replicas(rows),
         ],
     }
     found = [replace(each, rank=rank) for rank, group in groups.items() for each in group]
-    return [replace(each, rank=Rank.HEAD) if each.decides == _EITHER else each for each in found]
+    if width is not None:  # sizes in bytes rarely leave out embeddings, and files store grouped keys as they are
+        found = [replace(each, rank=Rank.PARTS) if each.rank is Rank.EMBEDDINGS else each for each in found]
+        found = [replace(each, rank=Rank.RARE) if G in each.sizes else each for each in found]
+    found = [replace(each, rank=Rank.HEAD) if each.decides == _EITHER else each for each in found]
+    if not has_published_sizes(model):  # another vocabulary explains nothing if the model's own is not published
+        found = [replace(each, rank=Rank.RARE) if each.sizes else each for each in found]
+    return [*found, *(repository_files(model, formula) if width is None else [])]
+
+
+def scope_changes(formula: Formula, scope: str) -> list[CountingChange]:
+    """Return the changes that count only one part of a model, such as everything except the embeddings."""
+    rows = rows_of(formula)
+    if scope == "non-embedding":
+        return _without_embeddings(rows)
+    head, tables = _head(rows), _table(rows, "tokens", "positions", "segments")
+    if scope in ("attention", "MLP"):
+        kept = [(line.path, count * line.each) for role, count, line in leaves_by_role(formula) if role == scope]
+        wanted = [(f"only the {scope} counted", RowTotal(Add(*(each for _, each in kept)), tuple(p for p, _ in kept)))]
+    elif scope == "head":
+        wanted = [("only the head counted", head if head.there else _table(rows, "tokens"))]
+    elif scope == "embedding and head":
+        wanted = [("only the embedding and the head counted", _table(rows, "tokens") + head)]
+    else:
+        wanted = [("only the token embedding counted", _table(rows, "tokens"))]
+        wanted += [("only the embeddings counted", tables)]
+        wanted += [("only the token embedding and the head counted", _table(rows, "tokens") + head)] * head.there
+    whole = formula.root.each
+    found = {expand(kept.total): (says, kept) for says, kept in reversed(wanted) if kept.there}
+    return [
+        CountingChange(frozenset(OUTSIDE.split()) - {"V"}, says, total - whole, rows=kept.rows)
+        for total, (says, kept) in reversed(found.items())
+    ]
+
+
+def _without_embeddings(rows: list[FormulaTerm]) -> list[CountingChange]:
+    tokens, others, head = _table(rows, "tokens"), _table(rows, "positions", "segments"), _head(rows)
+    says = "the embeddings and the head left out" if head.there else "the embeddings left out"
+    ways = [(says, tokens + others + head)]
+    if others.there:
+        ways.append((says.replace("embeddings", "token embedding"), tokens + head))
+    if head.there:
+        ways.append(("the embeddings left out, but not the head", tokens + others))
+    decides = "tokens positions segments head"
+    return [change for says, out in ways for change in exclusion(decides, says, out)]
 
 
 def _head(rows: list[FormulaTerm]) -> RowTotal:
@@ -173,25 +223,50 @@ def _fixed(rows: list[FormulaTerm]) -> list[CountingChange]:
     )
 
 
-def _sizes(model: Model, formula: Formula, rows: list[FormulaTerm]) -> list[CountingChange]:
+def _vocabularies(model: Model, formula: Formula, rows: list[FormulaTerm]) -> list[CountingChange]:
+    """Return the switches to the other vocabularies that are used in counts of an architecture."""
+    return _with_vocabularies(model, formula, rows, VOCABULARIES.get(model.id, {}))
+
+
+def _padded(model: Model, formula: Formula, rows: list[FormulaTerm]) -> list[CountingChange]:
+    """Return the switches to a padded vocabulary."""
+    tokens = model.known.get(V, 0)
+    blocks: dict[int, list[str]] = {}
+    for block in BLOCKS:
+        blocks.setdefault(ceil(Fraction(tokens, block)) * block, []).append(str(block))
+    known = VOCABULARIES.get(model.id, {})
+    padded = {
+        other: f"padded to a multiple of {' or '.join(multiples)}"
+        for other, multiples in blocks.items()
+        if other not in known
+    }
+    return _with_vocabularies(model, formula, rows, padded)
+
+
+def _with_vocabularies(
+    model: Model, formula: Formula, rows: list[FormulaTerm], others: Mapping[int, str]
+) -> list[CountingChange]:
+    if V not in model.known or V not in formula.root.each.free_symbols:
+        return []
+    own = model.known[V]
+    tables = tuple(dict.fromkeys(row.line.path for row in rows if V in row.term.expr.free_symbols))
+    return [
+        CountingChange(
+            frozenset({"V"}), f"a vocabulary of {other:,} ({whose}) instead of {own:,}", sizes={V: other}, rows=tables
+        )
+        for other, whose in others.items()
+        if other != own
+    ]
+
+
+def _grouped(model: Model, rows: list[FormulaTerm]) -> list[CountingChange]:
+    """Return the switch that counts keys and values for every query head."""
     numbers = model.known
-    made: list[CountingChange] = []
-    if V in numbers and V in formula.root.each.free_symbols:
-        blocks: dict[int, list[str]] = {}
-        for block in BLOCKS:
-            blocks.setdefault(ceil(Fraction(numbers[V], block)) * block, []).append(str(block))
-        padded = {other: f"padded to a multiple of {' or '.join(known)}" for other, known in blocks.items()}
-        others = {**padded, **VOCABULARIES.get(model.id, {})}
-        tables = tuple(dict.fromkeys(row.line.path for row in rows if V in row.term.expr.free_symbols))
-        for other, whose in others.items():
-            if other != numbers[V]:
-                said = f"a vocabulary of {other:,} ({whose}) instead of {numbers[V]:,}"
-                made.append(CountingChange(frozenset({"V"}), said, sizes={V: other}, rows=tables))
-    if G in numbers and A in numbers and numbers[G] != numbers[A]:
-        grouped = tuple(dict.fromkeys(row.line.path for row in rows if G in row.term.expr.free_symbols))
-        said = f"keys and values for all {numbers[A]:,} heads (G = A) instead of {numbers[G]:,}"
-        made.append(CountingChange(frozenset({"G"}), said, sizes={G: numbers[A]}, rows=grouped))
-    return made
+    if G not in numbers or A not in numbers or numbers[G] == numbers[A]:
+        return []
+    grouped = tuple(dict.fromkeys(row.line.path for row in rows if G in row.term.expr.free_symbols))
+    said = f"keys and values for all {numbers[A]:,} heads (G = A) instead of {numbers[G]:,}"
+    return [CountingChange(frozenset({"G"}), said, sizes={G: numbers[A]}, rows=grouped)]
 
 
 def _packed(rows: list[FormulaTerm]) -> list[CountingChange]:
@@ -289,12 +364,41 @@ def _of_experts(model: Model, formula: Formula) -> list[CountingChange]:
     whole, kinds = formula.root.each, symbol("L_moe")
     layer: Expr = expand(whole.diff(kinds) + whole.diff(L))
     module = layer + 2 * E**2 + 3 * E
-    rows = ("layers.*", "moe_layers.*")
+    paths = ("layers.*", "moe_layers.*")
     return [
-        *addition("mtp", "a multi-token-prediction layer added", module, rows),
+        *addition("mtp", "a multi-token-prediction layer added", module, paths),
         *addition(
             "mtp", "a multi-token-prediction layer with its own embedding and head added",
-            module + 2 * V * E, rows,
+            module + 2 * V * E, paths,
         ),
         *addition("router", "the routers' correction-bias buffers added", kinds * X, ("moe_layers.*",)),
     ]  # fmt: skip
+
+
+def repository_files(model: Model, formula: Formula) -> list[CountingChange]:
+    """Return the switch that counts every element in the files of a repository in fp8, as DeepSeek-V3's.
+
+    They contain a multi-token-prediction layer with its own embedding and head, the correction biases of all routers,
+    and a scale for each block of 128 × 128 weights, also if a part of the block is empty.
+    """
+    if model.id != "deepseek-v3" or model.provenance.weights != "fp8-block":
+        return []
+    rows = rows_of(formula)
+    whole, kinds = formula.root.each, symbol("L_moe")
+    inner = [row for row in _inner(rows)[0] if "router" not in row.line.path and "gate.weight" not in row.line.path]
+    inner = [row for row in inner if row.line.path.rpartition(".")[2] not in ("router", "gate")]
+    scales = Add(
+        *(
+            row.count * Mul(*row.term.factors[:-2]) * Mul(*(ceiling(size / 128) for size in row.term.factors[-2:]))
+            for row in inner
+        )
+    )
+    module = expand(whole.diff(kinds) + whole.diff(L)) + 2 * E**2 + 3 * E + 2 * V * E
+    scales += scales.diff(kinds) + scales.diff(L)
+    parts = (module, (kinds + 1) * X, scales)
+    says = (
+        "all elements of its files: a multi-token-prediction layer with its own embedding and head, the routers' "
+        "correction biases, and a scale per block of 128 × 128 weights"
+    )
+    change = CountingChange(frozenset({"mtp", "router", "packed"}), says, Add(*parts), parts=parts)
+    return [replace(change, rank=Rank.HEAD, rows=("layers.*", "moe_layers.*"))]
