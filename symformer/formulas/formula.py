@@ -933,6 +933,8 @@ class Combination(Formula):
     """The result of arithmetic on formulas. It has a value where they agree on the sizes, and no rows of its own."""
 
     formulas: tuple[Formula, ...] = field(kw_only=True)  # the formulas that it combines, whose conditions hold for it
+    form: ClassVar[str] = "combination"
+    sides: ClassVar[str] = "the formulas that it combines"
 
     @classmethod
     def of_formulas(cls, id: str, expr: Expr, unit: str, formulas: Iterable[Formula]) -> Combination:
