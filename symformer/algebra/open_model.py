@@ -73,8 +73,14 @@ class OpenModel:
             raise SizeError(f"{twice[0]} is in sizes and in relations; keep one")
         defined = {**given, **where}
         texts = [*quantities, *(each for each in defined.values() if isinstance(each, str)), *conditions, *expressions]
-        conventions = _conventions(quantities, dict.fromkeys(each for text in texts for each in quantities_in(text)), conventions)
-        later = {name: value for name, value in defined.items() if isinstance(value, str) and not is_arithmetic(value, quantity_named)}
+        conventions = _conventions(
+            quantities, dict.fromkeys(each for text in texts for each in quantities_in(text)), conventions
+        )
+        later = {
+            name: value
+            for name, value in defined.items()
+            if isinstance(value, str) and not is_arithmetic(value, quantity_named)
+        }
         fixed = {
             name: check_relation(symbol(name, own), value, own) for name, value in defined.items() if name not in later
         }

@@ -41,6 +41,15 @@ def quantities_in(text: str) -> list[str]:
     return quantity_text.quantities(text, quantity_named)
 
 
+def bracketed(expression: str) -> str:
+    """Return an expression in brackets, or a quantity alone without them.
+
+    >>> bracketed("params"), bracketed("2*params")
+    ('params', '(2*params)')
+    """
+    return expression.strip() if is_quantity(expression.strip()) else f"({expression.strip()})"
+
+
 def column(quantity: str) -> Symbol:
     """Return the symbol of the value that a quantity has in each row."""
     return Symbol(quantity, integer=True)
@@ -162,9 +171,7 @@ class QuantityReader:
         if not any(each.free_symbols for each in alone):
             raise OptionError(f"{quoted(read.text)} is the same for every row; compare a size or a quantity")
         if read.relation == "divides" and expand(left) == 0:
-            raise OptionError(
-                f"{quoted(read.text)} is never true, because 0 divides no number; write '64 divides E'"
-            )
+            raise OptionError(f"{quoted(read.text)} is never true, because 0 divides no number; write '64 divides E'")
         if read.relation in (">", ">="):
             left, right = right, left
         return QuantityCondition(
@@ -222,7 +229,7 @@ class QuantityReader:
         conventions = {key: value for key, value in self.conventions.items() if key in question.choices}
         sizes: dict[str, Expr] = {}
         for name, value in term.arguments:
-            (key, spelt), = spelled({name: value}, question.choices).items()
+            ((key, spelt),) = spelled({name: value}, question.choices).items()
             if key in question.choices:
                 conventions[key] = spelt
                 continue
@@ -260,4 +267,3 @@ class QuantityReader:
         if lacking:
             raise SizeError(needs_values(str(term), lacking).replace("with --set", "in its arguments"))
         return replace(made, source=None)
-

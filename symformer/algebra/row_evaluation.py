@@ -13,14 +13,13 @@ from sympy import Expr, Symbol
 
 from ..formulas.compiled_formula import Compiled
 from ..formulas.compiler import program
-from ..formulas.program import Polynomial, Program, Range, RationalFunction
+from ..formulas.program import Program, Range, RationalFunction
 from ..language.errors import SizeError, quoted
 from ..language.symbols import named_symbol, print_order
 from .free_sizes import FreeSizes
 from .grid import RowChunk
 from .quantity_conditions import QuantityCondition
 from .row_program import RowProgram
-
 
 EXACT = 400  # the cost of an exact fraction, relative to an operation on 64-bit integers
 

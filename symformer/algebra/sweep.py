@@ -20,24 +20,23 @@ from ..formulas.formula import Formula
 from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenList
-from ..language.notation.text import code, json_number, to_digits
+from ..language.notation.text import cell, code, json_number
 from ..language.symbols import named_symbol, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Code, Heading, Line, Math, Paragraph, Table, plain
-from ..quantities import canonical, is_quantity
+from ..quantities import canonical
 from .grid import Axis, Grid, RowChunk
 from .numpy_import import load_numpy
 from .open_model import Given, OpenModel, Where, condition_lines
-from .quantity_conditions import QuantityCondition, quantities_in
+from .quantity_conditions import QuantityCondition, bracketed, quantities_in
 from .result import Answer, Told, ignore_progress
 from .row_evaluation import RowEvaluator, RowSource
 from .row_files import RowFile
 from .row_selection import Columns, Objective, ParetoFront, RowSelection, TopRows
 
 SHOWN = 20  # rows of a printed table
-DIGITS = 6  # significant digits of a fraction in it
 LISTED = 10_000  # maximum number of rows in a JSON document
 HELD = 10**8  # maximum number of rows that table() returns
 WORK = 2 * 10**11  # limit on 64-bit operations per sweep: some minutes
@@ -142,7 +141,10 @@ class Sweep(Answer):
         own = {str(size): number for size, number in self.model.known.items()}
         for each in self.filters:
             for formula in each.formulas:
-                relations = {**{size: v for size, v in formula.relations.items() if size not in formula.fixed}, **relations}
+                relations = {
+                    **{size: v for size, v in formula.relations.items() if size not in formula.fixed},
+                    **relations,
+                }
         return RowEvaluator(
             self.model.target, self.rows, named, relations, self.relations, self.filters, free, self.ratios, own
         )
@@ -274,7 +276,10 @@ class Sweep(Answer):
             head = [[Math.of(named_symbol(name)) if name in self.sizes else Code(name)] for name in self.columns]
             units = {each.measure.name: each.measure.unit for each in self.formulas}
             cells = [
-                [[shown_value(each, units.get(name, ""))] for name, each in zip(self.columns, row, strict=True)]
+                [
+                    [each if isinstance(each, str) else cell(each, units.get(name, ""))]
+                    for name, each in zip(self.columns, row, strict=True)
+                ]
                 for row in rows[:SHOWN]
             ]
             align = "".join("l" if name in self.rows.labels else "r" for name in self.columns)
@@ -290,20 +295,6 @@ class Sweep(Answer):
     where = Alias("relations")
     top = Alias("limit")
     by = Alias("sort_by")
-
-
-def shown_value(value: int | str | Fraction, unit: str) -> str:
-    """Return a value for a table: an integer with separators, and a fraction rounded to six significant digits.
-
-    >>> shown_value(1024, ""), shown_value(Fraction(1, 3), "FLOPs/byte"), shown_value(Fraction(1, 3), "of the FLOPs")
-    ('1,024', '0.333333', '33.3333%')
-    """
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return f"{value:,}"
-    share = unit.startswith("of the ")
-    return f"{to_digits(value * 100 if share else value, DIGITS):,f}" + "%" * share
 
 
 @dataclass(frozen=True)
@@ -349,10 +340,6 @@ def _rows(over: Mapping[str, object] | RowSource | str, model: Model) -> RowSour
     if isinstance(over, Grid):
         return Grid(tuple(replace(axis, size=named_symbol(model.size_name(str(axis.size)))) for axis in over.axes))
     return over
-
-
-def _bracketed(expression: str) -> str:
-    return expression if is_quantity(expression) else f"({expression})"
 
 
 def _objective(argument: str, model: Model) -> Objective:
@@ -431,7 +418,7 @@ def sweep(
     names = tuple(dict.fromkeys(canonical(name) if isinstance(name, str) else name for name in asked))
     load_numpy()
     if per is not None:
-        names = tuple(f"{_bracketed(name)}/({per})" for name in names)
+        names = tuple(f"{bracketed(name)}/{bracketed(per)}" for name in names)
     objectives = [_objective(each, model) for each in (*pareto, *([] if sort_by is None else [sort_by]))]
     relations = dict(relations or {})
     columns = {*names, *rows.names, *rows.labels, *relations}

@@ -151,7 +151,8 @@ def parse_open_model(
     for each in (given, definitions):
         own_text = [text for text in each if not is_arithmetic(text.partition("=")[2], quantity_named)]
         found: dict[str, str | Expr] = {
-            str(name): value for name, value in assignments([t for t in each if t not in own_text], model.settable).items()
+            str(name): value
+            for name, value in assignments([t for t in each if t not in own_text], model.settable).items()
         }
         for text in own_text:
             name, _, value = text.partition("=")

@@ -371,4 +371,3 @@ def _clauses(text: str) -> list[str]:
         if re.search(r"\band\b", whole):
             return _clauses(whole)
     return [whole]
-
