@@ -241,8 +241,8 @@ class _Pass:
         for each in self.search.sizes:
             if each.values is None and root[each.name].range[1] >= MAX_INTEGER:
                 raise SizeError(
-                    f"the conditions of {self.search.what} do not bound {each.name}, so it has no upper bound; give it "
-                    f"a range, as in --find {each.name}=1:4096:1"
+                    f"{each.name} has no upper bound under these conditions; give it a range, as in --find "
+                    f"{each.name}=1:4096:1"
                 )
         last = self._last(root)
         others = [name for name in root if name != last]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from sympy import Expr, Integer, Symbol, expand
 
 from ..architectures import composed_model
-from ..formulas.compiler import program, tested, value_of
+from ..formulas.compiler import program, tested
 from ..formulas.formula import Combination, Formula
 from ..formulas.operators import Unit
 from ..formulas.program import Program
@@ -17,7 +17,7 @@ from ..language.errors import OptionError, SizeError, needs_values, quoted
 from ..language.frozen import Immutable
 from ..language.parsing import quantity_text
 from ..language.parsing.quantity_text import ParsedCondition, ParsedExpression, QuantityTerm
-from ..language.sizes import check_relation
+from ..language.sizes import AtMost, check_relation
 from ..language.symbols import letter, print_order, symbol
 from ..models.model import Model
 from ..quantities import canonical, is_quantity
@@ -99,7 +99,7 @@ class QuantityCondition(Immutable):
 
 def held_conditions(formula: Formula) -> Program:
     """Return a program with the conditions of a formula and without a value."""
-    return program(Integer(0), formula.constraints, formula.relations, formula.id, formula.totals)
+    return program(Integer(0), formula.constraints, formula.relations, replaced=formula.fixed, totals=formula.totals)
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ class QuantityReader:
         """Return the expression with every quantity and number replaced."""
         values: dict[Symbol, Expr] = dict(read.values(unit))
         for place, term in read.terms.items():
-            values[place] = value_of(formulas[place]) if place in formulas else self.columns[term.name]
+            values[place] = formulas[place].exact_value if place in formulas else self.columns[term.name]
         found = read.expr.xreplace(values)
         if not found.is_finite and not found.free_symbols:
             raise OptionError(f"{quoted(read.text)} divides by zero")
@@ -235,6 +235,8 @@ class QuantityReader:
                 continue
             size = symbol(model.size_name(name), model.settable)
             sizes[str(size)] = check_relation(size, self.expression(value).expr, model.settable)
+            if not sizes[str(size)].is_integer:
+                raise SizeError(f"{name} = {value} in {term} need not be an integer; write // for a floor")
         found = model.formula(term.name, **conventions)
         affecting = found.dependencies | found.defining_sizes
         for name, value in sizes.items():
@@ -246,6 +248,8 @@ class QuantityReader:
             found = self._alone(term, found, model, sizes)
         elif sizes:
             found = found.partial(**sizes)
+        least = tuple(AtMost(Integer(1), value) for value in sizes.values() if not value.is_positive)
+        found = replace(found, constraints=(*found.constraints, *least)) if least else found
         known = {size: number for size, number in self.model.known.items() if size not in found.relations}
         for condition in found.constraints:
             condition.check({**known, **{s: int(v) for s, v in found.relations.items() if isinstance(v, Integer)}})

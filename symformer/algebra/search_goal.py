@@ -9,11 +9,10 @@ from typing import Any
 
 from sympy import Expr, Integer, Rational
 
-from ..formulas.compiler import value_of
 from ..formulas.formula import Formula
 from ..formulas.operators import operand
 from ..language.amounts import amount
-from ..language.errors import OptionError, quoted
+from ..language.errors import ArithmeticTextError, OptionError, UnknownNameError, quoted
 from ..language.notation.text import cell, code, json_number
 from .condition_search import SearchedValue
 from .quantity_conditions import QuantityReader
@@ -70,7 +69,7 @@ class SearchGoal:
 
         Without a total and an upper limit, only conditions decide. Raises OptionError, ArithmeticTextError.
         """
-        unit, value = formula.measure.unit, value_of(formula)
+        unit, value = formula.measure.unit, formula.exact_value
         if at_most is None and (share is not None or reserve is not None):
             raise OptionError("--share and --reserve need an upper limit, such as --at-most 80GiB")
         if total is not None and at_most is not None:
@@ -140,7 +139,14 @@ def _target(given: int | float | str | Fraction, unit: str, reader: QuantityRead
         if number is None or not number > 0:
             raise OptionError(f"{given!r} is not a total; give a positive number")
         return number, f"{code(number)} {unit}".strip()
-    found = reader.expression(given, "" if unit.startswith("of the ") else unit)
+    try:
+        found = reader.expression(given, "" if unit.startswith("of the ") else unit)
+    except UnknownNameError as error:
+        if error.what != "symbol":
+            raise
+        raise ArithmeticTextError(
+            f"{quoted(given.strip())} is not a valid amount; write 7e9, 80GB, 50% or an expression such as '20*params'"
+        ) from None
     if found.formulas and unit and found.unit not in ("", unit):
         raise OptionError(f"{quoted(given.strip())} is in {found.unit}, but it is compared with {unit}")
     if not found.expr.free_symbols:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sympy import Expr, Symbol
+from sympy import Expr, Integer, Symbol
 
 from ..architectures import composed_model
 from ..formulas.arrays import WIDE
@@ -155,7 +155,7 @@ class Solutions(FormulaAnswer):
     def _given(self) -> dict[str, int]:
         """The numbers of the sizes that the formula or a condition needs."""
         own = {str(size): number for size, number in self.model.known.items() if size not in self.free}
-        searched = {*self._names, *map(str, self.relations)}
+        searched = {*self._names, *map(str, self.relations), *map(str, self.formula.relations)}
         return {name: number for name, number in {**own, **self._compiled.defaults}.items() if name not in searched}
 
     @cached_property
@@ -187,10 +187,13 @@ class Solutions(FormulaAnswer):
 
     @cached_property
     def _search(self) -> ConditionSearch | None:
-        """The search under several conditions, or None if the value is an integer and has an integer target."""
-        if self.goal.searched is None:
-            return None
+        """The search under several conditions, or None if the value is an integer that grows with every size."""
         searched = self.goal.searched
+        if searched is None:
+            if self._reach.bounded or not has_numpy():
+                return None
+            margin = None if self.goal.low is None else Integer(self.goal.high - self.goal.aim)
+            searched = SearchedValue(self.formula.exact_value, Integer(self.goal.aim), margin)
         target = None if searched.target is None else searched.target.xreplace(self._substituted)
         margin = None if searched.margin is None else searched.margin.xreplace(self._substituted)
         value = SearchedValue(searched.expr, target, margin)

@@ -28,15 +28,6 @@ def compiled(formula: Formula) -> Compiled:
     return _compiled(formula, whole=True)
 
 
-def value_of(formula: Formula) -> Expr:
-    """Return the value of a formula as an expression over its sizes."""
-    from .time_bound import TimeBound, longer_time
-
-    if isinstance(formula, TimeBound):
-        return longer_time(formula.moved.expanded, formula.work.expanded)
-    return formula.expanded
-
-
 def is_integral(formula: Formula) -> bool:
     """Return whether the value of a formula is an integer where its conditions hold.
 
@@ -54,7 +45,7 @@ def _compiled(formula: Formula, whole: bool) -> Compiled:
     known = formula.source.known if formula.source is not None else {}
     relations = formula.relations
     given = {str(size): number for size, number in known.items() if size not in relations}
-    made = program(value_of(formula), formula.constraints, relations, formula.id, formula.totals, whole)
+    made = program(formula.exact_value, formula.constraints, relations, formula.id, formula.totals, whole)
     takes = formula.accepted_sizes
     names = {name: str(size) for name, size in takes.names.items()}
     return Compiled(formula.id, made, tuple(map(str, formula.symbols)), frozenset(map(str, takes)), given, names)
@@ -67,18 +58,20 @@ def program(
     what: str = "",
     totals: Container[Symbol] = (),
     whole: bool = True,
+    replaced: Container[Symbol] = (),
 ) -> Program:
     """Return the program of an expression with its conditions and the relations between sizes.
 
-    Of the sizes that relations determine, only ``totals`` can be zero: the number of layers of one kind. The value has to
-    be an integer, unless ``whole`` is False.
+    Of the sizes that relations determine, only ``totals`` can be zero: the number of layers of one kind. The value is an
+    integer, unless ``whole`` is False. ``replaced`` are the sizes that only this formula replaces by their relation.
     """
     writer, relations = _Writer(), relations or {}
     value = writer.read(expr)
     held = []
     for size, relation in relations.items():
         least = 0 if size in totals and not relation.is_positive else 1
-        held += [writer.sound(size, relation, least), writer.equal(size, relation)]
+        held += [writer.sound(size, relation, least)]
+        held += [] if size in replaced else [writer.equal(size, relation)]
     for each in conditions:
         held.append(writer.held(each, relations))
     if whole and value.denominator != UNIT:

@@ -161,6 +161,11 @@ class Formula(Operators, Tabular, Immutable, Shown):
         """The expanded polynomial."""
         return self._expanded
 
+    @property
+    def exact_value(self) -> Expr:
+        """The value as an expression over the sizes, in which the relations are substituted."""
+        return self.expanded
+
     @cached_property
     def _expanded(self) -> Expr:
         """The sum over the parts, expanded before the totals are substituted.
