@@ -37,7 +37,7 @@ def found(*arguments: str, status: int = 0) -> dict[str, Any]:
 
 
 class Counted:
-    """A quantity at every point, one by one: Python's exact arithmetic, and the formula's own check of its conditions."""
+    """A quantity at one point: Python's exact arithmetic, and the formula's own check of its conditions."""
 
     def __init__(self, model: Model, quantity: str, numbers: Point, fixed: Point) -> None:
         self.fixed = fixed
@@ -74,7 +74,20 @@ MODELS: dict[str, tuple[dict[str, tuple[int, int]], Point]] = {
     ),
     "llama": (
         {"L": (9, 1), "E": (64, 8), "H": (80, 10), "G": (8, 1), "A": (8, 1), "S": (24, 1), "B": (6, 1), "C": (20, 1)},
-        {"L": 3, "E": 24, "H": 70, "S": 7, "B": 2, "V": 50, "A": 8, "G": 2, "D": 6, "C": 11, "N_new": 5, "N_tok": 7_000},
+        {
+            "L": 3,
+            "E": 24,
+            "H": 70,
+            "S": 7,
+            "B": 2,
+            "V": 50,
+            "A": 8,
+            "G": 2,
+            "D": 6,
+            "C": 11,
+            "N_new": 5,
+            "N_tok": 7_000,
+        },
     ),
     "mixtral": (
         {"L": (9, 1), "X": (9, 1), "K": (4, 1), "M": (40, 5), "S": (24, 1), "B": (6, 1), "C": (20, 1)},
@@ -184,7 +197,9 @@ def compared(seed: int) -> tuple[int, bool]:
     counts = [goal, *([others] if seed % 5 == 3 else []), *(each for _, _, own in conditions for each in own)]
     needed = {name for each in counts for name in each.sizes}
     formulas = [each.formula for each in counts]
-    needed |= {str(size) for formula in formulas for size in formula.accepted_sizes if str(size) in ("P", "A", "G", "X")}
+    needed |= {
+        str(size) for formula in formulas for size in formula.accepted_sizes if str(size) in ("P", "A", "G", "X")
+    }
     given = {name: number for name, number in given.items() if name in needed}
     kind = seed % 5
     within: Callable[[Point], bool] = lambda p: True  # noqa: E731
@@ -217,9 +232,7 @@ def compared(seed: int) -> tuple[int, bool]:
             best[key] = max(best.get(key, 0), p[names[0]])
         expected = {(top, *key) for key, top in best.items()}
     texts = [text for text, _, _ in conditions]
-    solutions = solve(
-        model, unknowns=asked, quantity=chosen[0], sizes=given, filters=texts, **arguments
-    )
+    solutions = solve(model, unknowns=asked, quantity=chosen[0], sizes=given, filters=texts, **arguments)
     said = (seed, model.target, chosen, asked, given, texts, arguments)
     assert sizes_of(solutions, names) == expected, said
     for each in solutions.all[:20]:

@@ -256,7 +256,7 @@ class _Pass:
             self.search.progress(done, total)
 
     def _last(self, root: Box) -> str:
-        """Return the size that follows from the others: the first one if it is maximized, else that with most values."""
+        """Return the size that follows from the others: the first one if it is maximized."""
         names = list(root)
         if self.maximized:
             return names[0]
@@ -307,7 +307,8 @@ class _Pass:
         if total > most:
             raise SearchLimitError(
                 f"the sizes {', '.join(others)} have {total:,} combinations that the conditions do not exclude, more "
-                f"than the limit of {most:,}; give ranges, as in --find {others[-1]}=64:16384:64, or solve for fewer sizes"
+                f"than the limit of {most:,}; give ranges, as in --find {others[-1]}=64:16384:64, or solve for fewer "
+                "sizes"
             )
 
     def _pieces(

@@ -15,15 +15,17 @@ from ..formulas.program import Program
 from ..language.amounts import measured
 from ..language.errors import OptionError, SizeError, needs_values, quoted
 from ..language.frozen import Immutable
+from ..language.limits import CALLS
 from ..language.parsing import quantity_text
 from ..language.parsing.quantity_text import ParsedCondition, ParsedExpression, QuantityTerm
 from ..language.sizes import AtMost, check_relation
-from ..language.symbols import letter, print_order, symbol
+from ..language.symbols import SYMBOLS, letter, print_order, symbol
 from ..models.model import Model
 from ..quantities import canonical, is_quantity
 from ..quantities import quantity as find_quantity
 from ..quantities.spellings import spelled
 
+WORDS = frozenset([*CALLS, "divides", "and"])
 HOW = {"<=": "at most", "<": "less", ">=": "at most", ">": "less", "!=": "is not", "divides": "divides"}
 
 
@@ -33,6 +35,8 @@ def quantity_named(word: str) -> str:
     >>> quantity_named("train_flops"), quantity_named("E")
     ('train-flops', '')
     """
+    if word in SYMBOLS or word in WORDS:  # without a search for the quantities of other packages
+        return ""
     return canonical(word) if is_quantity(word) else ""
 
 
@@ -86,7 +90,7 @@ class QuantityCondition(Immutable):
     @property
     def sizes(self) -> set[Symbol]:
         """The sizes in the condition."""
-        return self.left.free_symbols | self.right.free_symbols
+        return {*self.left.free_symbols, *self.right.free_symbols}
 
     def programs(self, relations: Mapping[Symbol, Expr]) -> list[Program]:
         """Return a program that tests the condition, and one with the conditions of each formula in it."""

@@ -85,8 +85,8 @@ class RowEvaluator:
             made = Program(own.value, own.definitions, kept).at(fixed)
             deciding.append(made)
             if quantity in ratios:  # the numerator and the denominator of an exact fraction
-                below = Program(RationalFunction(made.value.denominator), made.definitions)
-                self.below[quantity] = RowProgram(below, shapes, ranges)
+                under = Program(RationalFunction(made.value.denominator), made.definitions)
+                self.below[quantity] = RowProgram(under, shapes, ranges)
                 made = replace(made, value=RationalFunction(made.value.above))
             self.ready[quantity] = RowProgram(made.concerned(names), shapes, ranges)
         for quantity in compiled:
@@ -103,8 +103,8 @@ class RowEvaluator:
                 fixed |= {name: number for name in unknown if (number := given.get(name)) is not None}
             if unknown := sorted(asked - {*fixed, *names, *compiled, *free}):
                 raise SizeError(f"{quoted(condition.text)} needs a value for {', '.join(unknown)}")
-            for each in condition.programs(relations):
-                own = each.concerned(frozenset({*fixed, *names, *compiled, *free}))
+            for test in condition.programs(relations):
+                own = test.concerned(frozenset({*fixed, *names, *compiled, *free}))
                 kept = tuple(held for held in own.conditions if held.said not in said)
                 said |= {held.said for held in kept}
                 if not kept:

@@ -608,7 +608,7 @@ class Solutions(FormulaAnswer):
         allowed = xp.flatnonzero(holds)
         if len(allowed):
             place = int(allowed[away[allowed].argmin()])
-            if best is None or int(away[place]) < abs(best.difference):
+            if best is None or int(away[place]) < abs(Fraction(best.difference)):
                 own = {name: column[place : place + 1] for name, column in columns.items()}
                 own |= self._free.rows(own, 1)[0]
                 best = self._solution({name: int(each[0]) for name, each in own.items()}, int(values[place]))

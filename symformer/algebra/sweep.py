@@ -382,8 +382,8 @@ def sweep(
     pareto
         Two or more columns or expressions whose Pareto front is kept; the prefix ``max:`` maximizes a column.
     limit, sort_by
-        The number of rows to keep, and the column or expression that sorts them, ascending or, with the prefix ``max:``,
-        descending.
+        The number of rows to keep, and the column or expression that sorts them: ascending, or descending with the
+        prefix ``max:``.
     per
         An expression that every quantity is divided by, such as ``"params"``.
     conventions

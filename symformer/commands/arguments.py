@@ -57,8 +57,8 @@ where = click.option(
     "--where",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Define a size by sizes and quantities, such as 'H = 4*E' or 'N_tok = 20*params', or state a condition, such as "
-    "'N_tok >= 20*params'.",
+    help="Define a size by sizes and quantities, such as 'H = 4*E' or 'N_tok = 20*params', or state a condition, such "
+    "as 'N_tok >= 20*params'.",
 )
 per = click.option("--per", metavar="EXPRESSION", help="Divide the quantity by sizes or quantities, such as params.")
 option = click.option(

@@ -62,8 +62,8 @@ def program(
 ) -> Program:
     """Return the program of an expression with its conditions and the relations between sizes.
 
-    Of the sizes that relations determine, only ``totals`` can be zero: the number of layers of one kind. The value is an
-    integer, unless ``whole`` is False. ``replaced`` are the sizes that only this formula replaces by their relation.
+    Of the sizes that relations determine, only ``totals`` can be zero: the number of layers of one kind. The value is
+    an integer, unless ``whole`` is False. ``replaced`` are the sizes that only this formula replaces.
     """
     writer, relations = _Writer(), relations or {}
     value = writer.read(expr)

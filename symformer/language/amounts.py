@@ -20,15 +20,13 @@ _POWERS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "
 _MEASURED = re.compile(r"(\d+(?:[,_]\d{3})*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?\s*([A-Za-zµ]*|%)")
 _COUNTED = re.compile(r"([kKMGTPE]?)(FLOP|MAC)s?")
 _WORDS: Mapping[str, tuple[str, int | Fraction]] = {
-    spelt: (unit, times)
-    for unit, words in {
-        "bytes": {"byte": 1, "bytes": 1},
-        "elements": {"element": 1, "elements": 1, "parameter": 1, "parameters": 1},
-        "tokens": {"token": 1, "tokens": 1},
-        "seconds": {"second": 1, "seconds": 1, "s": 1}
-        | {"ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "µs": Fraction(1, 10**6), "ns": Fraction(1, 10**9)},
-    }.items()
-    for spelt, times in words.items()
+    **dict.fromkeys(("byte", "bytes"), ("bytes", 1)),
+    **dict.fromkeys(("element", "elements", "parameter", "parameters"), ("elements", 1)),
+    **dict.fromkeys(("token", "tokens"), ("tokens", 1)),
+    **dict.fromkeys(("s", "second", "seconds"), ("seconds", 1)),
+    "ms": ("seconds", Fraction(1, 10**3)),
+    **dict.fromkeys(("us", "µs"), ("seconds", Fraction(1, 10**6))),
+    "ns": ("seconds", Fraction(1, 10**9)),
 }
 _RATE_FORMS = "write bytes as in 3.35TB/s, or FLOPs as in 989TFLOP/s"
 

@@ -113,10 +113,10 @@ def heat(found: Sweep) -> HeatMap:
     return HeatMap(label(named_symbol(first)), label(named_symbol(second)), title, xs, ys, numbers, notes)
 
 
-def _some(found: Sweep, names: tuple[str, str]) -> tuple[tuple[list[int | float], list[int | float]], int, int]:
+def _some(found: Sweep, names: tuple[str, str]) -> tuple[tuple[list[int | Fraction], list[int | Fraction]], int, int]:
     """Return two columns of all rows, or of every n-th row if there are too many, the number of rows, and n."""
     step = max(1, -(-found.rows.count // DRAWN))
-    columns: tuple[list[int | float], list[int | float]] = [], []
+    columns: tuple[list[int | Fraction], list[int | Fraction]] = [], []
     count = 0
     for block in found.chunks():
         length = len(block[names[0]])
@@ -129,9 +129,9 @@ def _some(found: Sweep, names: tuple[str, str]) -> tuple[tuple[list[int | float]
     return columns, count, step
 
 
-def _number(value: Any) -> int | float:
-    """Return an integer as it is, and a fraction as the nearest floating-point number."""
-    return float(value) if isinstance(value, Fraction) else int(value)
+def _number(value: Any) -> int | Fraction:
+    """Return a number of a column as Python's own."""
+    return value if isinstance(value, Fraction) else int(value)
 
 
 def _drawn(count: int, step: int) -> list[str]:
