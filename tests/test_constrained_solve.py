@@ -253,3 +253,141 @@ def test_constrained_solutions_equal_brute_force(group: int) -> None:
     counts = [compared(seed)[0] for seed in range(group, 300, 10)]
     assert len(counts) == 30
     assert sum(1 for each in counts if each > 1) >= 5
+
+
+# The forward FLOPs of GPT-2 per token are 24LE² + 4SLE + 2VE, with L = 12, E = 768 and V = 50,257; a training step has
+# three times as many.
+PER_TOKEN = 3 * (24 * 12 * 768**2 + 4 * 1024 * 12 * 768 + 2 * 50_257 * 768)
+PEAK = 312 * 10**12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sizes", "value"),
+    [
+        # the bubble is (N_pp - 1)/N_micro
+        (["gpt2", "-q", "pipeline-bubble", "--total", "10%", "--find", "N_micro", "--set", "N_pp=4"], {"N_micro": 30}, "1/10"),
+        (["gpt2", "-q", "pipeline-bubble", "--at-most", "10%", "--find", "N_pp", "--set", "N_micro=36", "--set", "L=12"],
+         {"N_pp": 4}, "1/12"),  # N_pp <= 4.6 divides 12
+        (["gpt2", "-q", "mfu", "--at-most", "40%", "--find", "N_tps", "--set", "S=1024", "--set", "N_dev=8", "--set",
+          f"N_peak={PEAK}"], {"N_tps": 4 * 8 * PEAK // (10 * PER_TOKEN)}, None),
+        (["gpt2", "-q", "hfu", "--total", "45.6431%", "--tolerance", "0.0001%", "--find", "N_dev", "--set", "S=1024",
+          "--set", "N_tps=1000000", "--set", f"N_peak={PEAK}"],
+         {"N_dev": 6}, str(Fraction(10**6 * PER_TOKEN, 6 * PEAK))),
+        # a token of Llama 2 7B has 2·2·32·32·128 = 524,288 bytes in the cache, and one of GPT-2 2·2·12·768 = 36,864
+        (["gpt2", "-q", "kv-cache(llama-2-7b)/kv-cache", "--total", "128/9", "--find", "L", "--set", "B=1", "--set", "C=9"],
+         {"L": 12}, "128/9"),
+        (["llama-2-7b", "-q", "kv-cache", "--per", "kv-cache(gpt2)", "--at-most", "4", "--find", "G", "--set", "B=1",
+          "--set", "C=9", "--set", "A=32"], {"G": 8}, "32/9"),  # G/32·128/9 <= 4 for G <= 9, and G divides 32
+        (["gpt2", "-q", "train-flops", "--per", "6*params*S", "--at-most", "1.1", "--find", "S", "--set", "B=1"],
+         {"S": 724}, None),  # 741,192,192 + 110,592S <= 1.1·6·124,439,808
+    ],
+)  # fmt: skip
+def test_ratios_are_solved(arguments: list[str], sizes: Point, value: str | None) -> None:
+    document = found(*arguments)
+    assert [each["sizes"] for each in document["solutions"]] == [sizes]
+    if value is not None:
+        assert document["solutions"][0]["value"] == value
+
+
+def test_the_nearest_ratio() -> None:
+    # 4LS²E/(24LSE² + 4LS²E + 2SVE) = 24S/(110,592 + 24S + 50,257), which is 1/2 for S = 160,849/24 = 6,702.04
+    nearest = found("gpt2", "-q", "attention-share", "--total", "50%", "--find", "S", "--set", "P=9000", status=1)[
+        "nearest"
+    ]
+    assert nearest["sizes"] == {"S": 6_702}
+    assert Fraction(nearest["value"]) == Fraction(24 * 6_702, 110_592 + 24 * 6_702 + 50_257)
+    assert Fraction(nearest["difference"]) == Fraction(nearest["value"]) - Fraction(1, 2)
+    # far from a total that cannot be reached: GPT-2 has 1,024 positions
+    nearest = found("gpt2", "-q", "attention-share", "--total", "90%", "--find", "S", status=1)["nearest"]
+    assert nearest["sizes"] == {"S": 1_024}
+    # 854,...·10^6/(N·312·10^12) is 54.8% for N = 5 and 45.6% for N = 6, which is nearer to 50%
+    shares = {number: abs(Fraction(10**6 * PER_TOKEN, number * PEAK) - Fraction(1, 2)) for number in range(1, 20)}
+    nearest = found("gpt2", "-q", "mfu", "--total", "50%", "--find", "N_dev", "--set", "S=1024", "--set", "N_tps=1000000",
+                    "--set", f"N_peak={PEAK}", status=1)["nearest"]  # fmt: skip
+    assert nearest["sizes"]["N_dev"] == min(shares, key=lambda number: shares[number]) == 6
+
+
+def test_totals_are_expressions_over_quantities() -> None:
+    """GPT-2 has 12LE² + 13LE + (V + P + 2)E parameters, and 24BSLE² + 4BS²LE + 2BSVE FLOPs."""
+
+    def params(layers: int) -> int:
+        return 12 * layers * 768**2 + 13 * layers * 768 + (50_257 + 1_024 + 2) * 768
+
+    def flops(layers: int) -> int:
+        return 24 * 9 * layers * 768**2 + 4 * 81 * layers * 768 + 2 * 9 * 50_257 * 768
+
+    arguments = ("gpt2", "-q", "flops", "--find", "L=1:200:1", "--set", "B=1", "--set", "S=9")
+    ratio = found(*arguments, "--per", "params", "--at-most", "17.9")
+    best = max(layers for layers in range(1, 201) if 10 * flops(layers) <= 179 * params(layers))
+    assert [each["sizes"] for each in ratio["solutions"]] == [{"L": best}]
+    assert 1 < best < 200
+    tokens = found("gpt2", "-q", "params", "--find", "L", "--at-most", "params(L=20) - 1")
+    assert [each["sizes"] for each in tokens["solutions"]] == [{"L": 19}]
+    cached = ("gpt2", "-q", "kv-cache", "--find", "C", "--set", "B=1")
+    # 4·12·768 bytes per token: C <= 0.001·2·124,439,808/36,864 = 6.75
+    share = found(*cached, "--at-most", "weight-memory", "--share", "0.1%", "--option", "weights=bf16")
+    assert [each["sizes"] for each in share["solutions"]] == [{"C": 6}]
+    assert share["solutions"][0]["value"] == 6 * 36_864
+
+
+def test_a_size_is_defined_by_a_quantity() -> None:
+    """Chinchilla's 20 tokens per parameter: 6ND is not exact, so the FLOPs per token are those of PER_TOKEN."""
+    tokens = 20 * 124_439_808
+    document = found("gpt2", "-q", "run-flops", "--find", "L", "--at-most", str(PER_TOKEN * tokens), "--where",
+                     "N_tok = 20*params", "--set", "S=1024")  # fmt: skip
+    assert document["solutions"][0]["sizes"] == {"L": 12, "N_tok": tokens}
+    assert document["solutions"][0]["value"] == PER_TOKEN * tokens
+    refused = run("gpt2", "--find", "L", "--total", "1e9", "--where", "E = params/1000")
+    assert refused.exit_code == 2
+    assert "E = params/1000 depends on E itself" in refused.stderr
+
+
+def test_sizes_in_conditions_alone_exist() -> None:
+    """Llama's parameters contain no C: 4·L·C·G·D = 4·3·C·2·6 bytes are at least 1,000 from C = 7 on."""
+    given = ["--set", "E=24", "--set", "H=70", "--set", "V=50", "--set", "A=8", "--set", "G=2", "--set", "D=6"]
+    document = found("llama", "--find", "L=3:3:1", *given, "--filter", "kv-cache(B=1) >= 1000")
+    assert [each["sizes"] for each in document["solutions"]] == [{"L": 3, "C": 7}]
+    assert document["free"] == ["C"]
+    none = run("llama", "--find", "L=3:3:1", *given, "--filter", "kv-cache(B=1) >= 1000 and C <= 6")
+    assert none.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--find", "L", "--filter", "params <= 80GB"], "compares elements with bytes; write a number in elements"),
+        (["--find", "L", "--filter", "params <= 7 GFLOPs"], "compares elements with FLOPs"),
+        (["--find", "L", "--filter", "kv-cache <= 7B", "--at-most", "1e9"], "'7B' can be bytes or billions of bytes"),
+        (["--find", "L", "--filter", "params + kv-cache <= 1e9"], "adds elements and bytes; compare quantities of one unit"),
+        (["--find", "L", "--filter", "params(S=3) <= 1e9"], "S has no effect: gpt2.params does not depend on S"),
+        (["--find", "L", "--filter", "params(L=3"], "has a bracket that is not closed"),
+        (["--find", "L", "--filter", "kv-cache(C=2000, B=1) <= 1GB"], "P=1024 (learned positions) is less than C=2000"),
+        (["--find", "L", "--filter", "kv-cache(C=L/2, B=1) <= 1GB"], "need not be an integer; write // for a floor"),
+        (["--find", "L", "--filter", "flops(attention=casual) <= 1"], "did you mean causal?"),
+        (["--find", "L", "--filter", "__import__('os') <= 1"], "is not plain arithmetic"),
+        (["--find", "L", "--filter", "kv-cache(nowhere) <= 1"], "unknown architecture or preset 'nowhere'"),
+        (["--find", "L", "--filter", "params"], "'params' is not a condition"),
+        (["--find", "L", "--filter", "parms <= 1"], "unknown symbol 'parms'"),
+        (["--find", "L", "--filter", "params/0 <= 1"], "divides by zero"),
+        (["--find", "L", "--filter", "params >= 1"], "L has no upper bound under these conditions"),
+        (["--find", "L", "--at-most", "decode-flops", "--set", "B=1", "--set", "C=1"], "is in FLOPs, but it is compared with"),
+        (["--find", "L", "--total", "0%", "-q", "attention-share", "--set", "S=9"], "'0%' is out of range"),
+        (["--find", "L", "--find", "E", "--find", "V", "--find", "P", "--at-most", "1e13", "--filter", "E >= 64"],
+         "combinations that the conditions do not exclude"),
+    ],
+)  # fmt: skip
+def test_invalid_conditions_are_refused_in_one_sentence(arguments: list[str], said: str) -> None:
+    result = run("gpt2", *arguments)
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+
+
+def test_conditions_in_python() -> None:
+    """GPT-2 with L layers: 7,087,872 parameters each, and 4·768·C·L bytes of cache."""
+    solutions = sf.solve("gpt2", unknowns="L", filters=["kv-cache(C=512, B=1) <= 36MB", "L > 20"])
+    # 1,572,864 bytes per layer: 36,000,000/1,572,864 = 22.9
+    assert [dict(each.sizes) for each in solutions.all] == [{"L": 22}, {"L": 21}]
+    assert solutions.to_json()["conditions"] == ["kv-cache(C=512, B=1) <= 36MB", "L > 20"]
+    assert "off by" not in repr(solutions.to_blocks()[1])

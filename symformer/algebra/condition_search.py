@@ -33,6 +33,7 @@ from .row_program import RowProgram, compile_for_rows
 from .search_boxes import OpenSize, SearchLimitError
 
 Columns = dict[str, Any]
+FoundPoint = tuple[dict[str, int], Fraction, Fraction | None]  # the sizes, the value and the target
 
 BOXES = 600  # boxes that are divided before anything is tested
 DIVIDED = 20_000  # combinations of a box that is not divided
@@ -41,7 +42,7 @@ PIECE = 2**17  # combinations that are tested at once
 PLAIN_ROWS = 10**5  # combinations that are tested without NumPy
 NEAR = 200_000  # solutions among which the nearest one is searched
 NEAREST_ROWS = 2 * 10**7  # combinations that are tested for the nearest solution
-HALVED = 80  # how often the distance to the target is halved
+HALVED = 50  # how often the distance to the target is halved
 SMALLEST, LARGEST, FACTOR = -40, 140, 5  # the powers of two of the distances to the target
 ABOVE, BELOW = (Symbol(name, positive=True) for name in ("distance_above", "distance_below"))
 
@@ -122,20 +123,20 @@ class ConditionSearch:
         """The names of the unknown sizes."""
         return tuple(each.name for each in self.sizes)
 
-    def solutions(self, most: int) -> list[tuple[dict[str, int], Fraction, Fraction | None]]:
+    def solutions(self, most: int) -> list[FoundPoint]:
         """Return the sizes of every solution with its value and its target.
 
         Raises SearchLimitError if too many combinations would have to be tested, or SizeError for more than ``most``.
         """
         search = _Pass(self, self._ready(self.value.programs), self.value.maximized)
-        found: list[tuple[dict[str, int], Fraction, Fraction | None]] = []
+        found: list[FoundPoint] = []
         for columns, number in search.found():
             found += self.points(columns, number)
             if len(found) > most:
                 raise SizeError(f"there are more than {most:,} solutions; choose a smaller --tolerance, or give ranges")
         return found
 
-    def nearest(self) -> tuple[dict[str, int], Fraction, Fraction | None] | None:
+    def nearest(self) -> FoundPoint | None:
         """Return the sizes whose value is nearest to the target, or None if the search finds none.
 
         The distance grows until sizes are found, so that all sizes within it are known.
@@ -145,39 +146,45 @@ class ConditionSearch:
         tests = self.value.between(ABOVE / BELOW)
         room = [NEAREST_ROWS if has_numpy() else PLAIN_ROWS]
 
-        def within(distance: Fraction) -> tuple[list[tuple[dict[str, int], Fraction, Fraction | None]], bool]:
+        def within(distance: Fraction) -> tuple[list[FoundPoint], bool]:
+            """Return the solutions within a distance, and whether they are all."""
             at = {str(ABOVE): distance.numerator, str(BELOW): distance.denominator}
             search = _Pass(self, self._ready([each.at(at) for each in tests]), False, room)
-            found: list[tuple[dict[str, int], Fraction, Fraction | None]] = []
-            for columns, number in search.found():
-                found += self.points(columns, number)
-                if len(found) > NEAR:
-                    return found, False
+            found: list[FoundPoint] = []
+            try:
+                for columns, number in search.found():
+                    found += self.points(columns, number)
+                    if len(found) > NEAR:
+                        return found, False
+            except SizeError:  # too many, or without an upper bound
+                return found, False
             return found, True
 
-        low = Fraction(0)
-        try:
-            for power in range(SMALLEST, LARGEST, FACTOR):
-                distance = Fraction(2) ** power
-                found, whole = within(distance)
-                if found:
-                    break
-                low = distance
-            else:
-                return None
-            best, high = min(found, key=_distance), distance
-            for _ in range(0 if whole else HALVED):
-                middle = min((low + high) / 2, _distance(best))
-                found, whole = within(middle)
-                best = min([best, *found], key=_distance)
-                if found and whole:
-                    break
-                low, high = (low, middle) if found else (middle, high)
-        except SizeError:
+        low, above = Fraction(0), Fraction(0)
+        best: FoundPoint | None = None
+        for power in range(SMALLEST, LARGEST, FACTOR):
+            high = Fraction(2) ** power
+            found, whole = within(high)
+            if found or not whole:
+                break
+            low = high
+        else:
             return None
-        return best
+        for _ in range(HALVED):
+            best = min([*([best] if best else []), *found], key=_distance, default=None)
+            if whole and found:
+                return best  # all solutions within the distance are known
+            if room[0] <= 0:
+                return None
+            if not found and whole:
+                low = high
+            else:
+                above = high
+            high = (low + above) / 2 if best is None else min((low + above) / 2, _distance(best))
+            found, whole = within(high)
+        return None
 
-    def points(self, columns: Columns, count: int) -> Iterator[tuple[dict[str, int], Fraction, Fraction | None]]:
+    def points(self, columns: Columns, count: int) -> Iterator[FoundPoint]:
         """Yield the sizes of each row with its value and its target."""
         if not count:
             return
@@ -214,7 +221,7 @@ class ConditionSearch:
         return [Fraction(above, below or 1) for above, below in zip(*sides, strict=True)]
 
 
-def _distance(found: tuple[dict[str, int], Fraction, Fraction | None]) -> Fraction:
+def _distance(found: FoundPoint) -> Fraction:
     return abs(found[1] - (found[2] or 0))
 
 
@@ -246,9 +253,10 @@ class _Pass:
                 )
         last = self._last(root)
         others = [name for name in root if name != last]
-        boxes = self._boxes(root, others)
-        total = sum(math.prod(box[name].count for name in others) for box in boxes)
-        self._check(total, others, root)
+        dividing = others if self._determines(last) else list(root)
+        boxes = self._boxes(root, dividing)
+        total = sum(math.prod(box[name].count for name in dividing) for box in boxes)
+        self._check(total, dividing, root)
         done = 0
         for columns, first, final, number in self._pieces(boxes, others, last):
             yield from self._of_piece(columns, root[last], first, final, number, last)
@@ -269,6 +277,11 @@ class _Pass:
 
         return max(names, key=score)
 
+    def _determines(self, last: str) -> bool:
+        """Return whether all conditions are monotonic in a size, so that they bound it for any numbers of the others."""
+        tests = [each for group in self.bounds.tests_of(last) for each in group if len(group) == 1]
+        return all(each.direction(last) for each in tests if each.test.how in ("at most", "is"))
+
     def _boxes(self, root: Box, others: Sequence[str]) -> list[Box]:
         """Return boxes that together contain every solution: the largest ones are divided and narrowed first."""
         number = counter()
@@ -286,7 +299,7 @@ class _Pass:
             if -negative <= DIVIDED or not wide:
                 done.append(box)
                 continue
-            name = max(wide, key=lambda each: (box[each].range[1] / box[each].range[0], box[each].count))
+            name = max(wide, key=lambda each: (Fraction(box[each].range[1], box[each].range[0]), box[each].count))
             for half in _halves(box[name]):
                 part = self.bounds.narrowed({**box, name: half}, rounds=2)
                 if part is not None:

@@ -61,7 +61,7 @@ class OpenModel:
     ) -> OpenModel:
         """Return the model and formulas with unknown sizes. Raises SizeError, OptionError, UnknownNameError.
 
-        ``expressions`` are read later, by the reader: their quantities can have the conventions. With ``has_columns``,
+        ``expressions`` are read again, by the reader: their quantities can have the conventions. With ``has_columns``,
         every quantity has a value in each row, and conditions refer to it.
         """
         model = composed_model(target)
@@ -100,8 +100,10 @@ class OpenModel:
             model = model.set_unchecked(values)
         formulas = _formulas(model, quantities, conventions)
         read = _read(model, conventions, conditions, formulas if has_columns else ())
-        every = [*formulas, *(formula for each in read for formula in each.formulas)]
-        mentioned = {size for each in read for size in each.sizes}
+        reader = QuantityReader(model, conventions)
+        aims = [reader.expression(each) for each in expressions if quantities_in(each)]
+        every = [*formulas, *(formula for each in (*read, *aims) for formula in each.formulas)]
+        mentioned = {size for each in read for size in each.sizes}.union(*(each.expr.free_symbols for each in aims))
         for name in names:
             if sizes[name] not in mentioned:
                 _concerns(sizes[name], every, model)
@@ -110,7 +112,6 @@ class OpenModel:
             model = replace(model, numbers={size: each for size, each in model.numbers.items() if size not in decided})
             formulas = _formulas(model, quantities, conventions)
             read = _read(model, conventions, conditions, formulas if has_columns else ())
-        every = [*formulas, *(formula for each in read for formula in each.formulas)]
         model.validated().check_run_sizes([operand for each in every for operand in each.operands])
         relations = {size: value for each in formulas for size, value in each.relations.items()}
         relations |= {

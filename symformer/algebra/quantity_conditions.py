@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -48,10 +49,12 @@ def quantities_in(text: str) -> list[str]:
 def bracketed(expression: str) -> str:
     """Return an expression in brackets, or a quantity alone without them.
 
-    >>> bracketed("params"), bracketed("2*params")
-    ('params', '(2*params)')
+    >>> bracketed("params"), bracketed("kv-cache(C=9)"), bracketed("2*params")
+    ('params', 'kv-cache(C=9)', '(2*params)')
     """
-    return expression.strip() if is_quantity(expression.strip()) else f"({expression.strip()})"
+    spelt = expression.strip()
+    alone = re.fullmatch(r"([\w-]+)(?:\([^()]*\))?", spelt)
+    return spelt if alone and is_quantity(alone[1]) else f"({spelt})"
 
 
 def column(quantity: str) -> Symbol:

@@ -152,7 +152,9 @@ def _target(given: int | float | str | Fraction, unit: str, reader: QuantityRead
     if not found.expr.free_symbols:
         if not 0 < found.expr <= 10**40:
             raise OptionError(f"{quoted(given.strip())} is out of range; give a number above 0 and at most 1e40")
-        return found.expr, given.strip() if given.strip().endswith("%") else f"{cell(_fraction(found.expr), '')} {unit}"
+        return found.expr, given.strip() if given.strip().endswith(
+            "%"
+        ) else f"{cell(_fraction(found.expr))} {unit}".strip()
     return found.expr, given.strip()
 
 

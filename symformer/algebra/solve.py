@@ -645,6 +645,11 @@ class Solutions(FormulaAnswer):
         return [*found, *self.rank_lines()]
 
     @property
+    def _is_aimed(self) -> bool:
+        """Whether there is a total or an upper limit."""
+        return self.goal.searched is None or self.goal.searched.target is not None
+
+    @property
     def _unit(self) -> str:
         return self.formula.measure.unit
 
@@ -688,12 +693,12 @@ class Solutions(FormulaAnswer):
         ]
         if self.all:
             head: list[Line] = [[Math.of(named_symbol(name))] for name in self.columns]
-            head += [[self.formula.measure.unit], ["off by"]]
+            head += [[self.formula.measure.unit]] + [["off by"]] * self._is_aimed
             rows: list[list[Line]] = [
                 [
                     *([f"{number:,}"] for number in one.sizes.values()),
                     [cell(one.value, self._unit)],
-                    [_signed(one.difference, self._unit)],
+                    *([[_signed(one.difference, self._unit)]] if self._is_aimed else []),
                 ]
                 for one in self.all[:SHOWN]
             ]
