@@ -145,7 +145,7 @@ def condition(
         counted = Counted(opened, quantity, numbers, fixed)
     spelt = quantity + (f"({', '.join(f'{name}={number}' for name, number in fixed.items())})" if fixed else "")
     value = counted(source.choice(points))
-    kind = source.randrange(6)
+    kind = source.choice([0, 1, 3, 4]) if other == quantity else source.randrange(6)
     if kind == 0:
         limit = ceil(value * 100) if value.denominator != 1 else int(value)
         share = value.denominator != 1
@@ -255,6 +255,31 @@ def test_constrained_solutions_equal_brute_force(group: int) -> None:
     assert sum(1 for each in counts if each > 1) >= 5
 
 
+@pytest.mark.parametrize("group", sampled(1, range(5)))
+def test_conditions_on_the_rows_of_a_sweep_equal_brute_force(group: int) -> None:
+    """60 random grids with two conditions on quantities."""
+    some = 0
+    for seed in range(group, 60, 5):
+        ((opened, model, names, ranges, points, chosen, numbers, source),) = problem(seed)
+        conditions = [condition(opened, chosen[at], chosen[3], numbers, points, source) for at in (1, 2)]
+        counts = [Counted(opened, chosen[0], numbers, {}), *(each for _, _, own in conditions for each in own)]
+        needed = {name for each in counts for name in each.sizes}
+        needed |= {str(size) for each in counts for size in each.formula.accepted_sizes} & {"P", "A", "G", "X"}
+        swept = sf.sweep(
+            model,
+            {name: list(values) for name, values in ranges.items()},
+            chosen[0],
+            sizes={name: number for name, number in numbers.items() if name in needed - {*names}},
+            filters=[text for text, _, _ in conditions],
+        )
+        good = [p for p in points if all(holds(p) for _, holds, _ in conditions)]
+        good = [p for p in good if all(each.stands(p) for each in counts)]
+        rows = [tuple(row) for row in zip(*(column.tolist() for column in swept.table().values()), strict=True)]
+        assert rows == [(*p.values(), counts[0](p)) for p in good], (seed, [text for text, _, _ in conditions])
+        some += bool(rows)
+    assert some >= 4
+
+
 # The forward FLOPs of GPT-2 per token are 24LE² + 4SLE + 2VE, with L = 12, E = 768 and V = 50,257; a training step has
 # three times as many.
 PER_TOKEN = 3 * (24 * 12 * 768**2 + 4 * 1024 * 12 * 768 + 2 * 50_257 * 768)
@@ -265,8 +290,9 @@ PEAK = 312 * 10**12
     ("arguments", "sizes", "value"),
     [
         # the bubble is (N_pp - 1)/N_micro
-        (["gpt2", "-q", "pipeline-bubble", "--total", "10%", "--find", "N_micro", "--set", "N_pp=4"], {"N_micro": 30}, "1/10"),
-        (["gpt2", "-q", "pipeline-bubble", "--at-most", "10%", "--find", "N_pp", "--set", "N_micro=36", "--set", "L=12"],
+        (["gpt2", "-q", "pipeline-bubble", "--total", "10%", "--find", "N_micro", "--set", "N_pp=4"],
+         {"N_micro": 30}, "1/10"),
+        (["gpt2", "-q", "pipeline-bubble", "--at-most", "10%", "--find", "N_pp", "--set", "N_micro=36"],
          {"N_pp": 4}, "1/12"),  # N_pp <= 4.6 divides 12
         (["gpt2", "-q", "mfu", "--at-most", "40%", "--find", "N_tps", "--set", "S=1024", "--set", "N_dev=8", "--set",
           f"N_peak={PEAK}"], {"N_tps": 4 * 8 * PEAK // (10 * PER_TOKEN)}, None),
@@ -274,8 +300,8 @@ PEAK = 312 * 10**12
           "--set", "N_tps=1000000", "--set", f"N_peak={PEAK}"],
          {"N_dev": 6}, str(Fraction(10**6 * PER_TOKEN, 6 * PEAK))),
         # a token of Llama 2 7B has 2·2·32·32·128 = 524,288 bytes in the cache, and one of GPT-2 2·2·12·768 = 36,864
-        (["gpt2", "-q", "kv-cache(llama-2-7b)/kv-cache", "--total", "128/9", "--find", "L", "--set", "B=1", "--set", "C=9"],
-         {"L": 12}, "128/9"),
+        (["gpt2", "-q", "kv-cache(llama-2-7b)/kv-cache", "--total", "128/9", "--find", "L", "--set", "B=1", "--set",
+          "C=9"], {"L": 12}, "128/9"),
         (["llama-2-7b", "-q", "kv-cache", "--per", "kv-cache(gpt2)", "--at-most", "4", "--find", "G", "--set", "B=1",
           "--set", "C=9", "--set", "A=32"], {"G": 8}, "32/9"),  # G/32·128/9 <= 4 for G <= 9, and G divides 32
         (["gpt2", "-q", "train-flops", "--per", "6*params*S", "--at-most", "1.1", "--find", "S", "--set", "B=1"],
@@ -291,19 +317,18 @@ def test_ratios_are_solved(arguments: list[str], sizes: Point, value: str | None
 
 def test_the_nearest_ratio() -> None:
     # 4LS²E/(24LSE² + 4LS²E + 2SVE) = 24S/(110,592 + 24S + 50,257), which is 1/2 for S = 160,849/24 = 6,702.04
-    nearest = found("gpt2", "-q", "attention-share", "--total", "50%", "--find", "S", "--set", "P=9000", status=1)[
-        "nearest"
-    ]
+    share = ("gpt2", "-q", "attention-share", "--find", "S")
+    nearest = found(*share, "--total", "50%", "--set", "P=9000", status=1)["nearest"]
     assert nearest["sizes"] == {"S": 6_702}
     assert Fraction(nearest["value"]) == Fraction(24 * 6_702, 110_592 + 24 * 6_702 + 50_257)
     assert Fraction(nearest["difference"]) == Fraction(nearest["value"]) - Fraction(1, 2)
     # far from a total that cannot be reached: GPT-2 has 1,024 positions
-    nearest = found("gpt2", "-q", "attention-share", "--total", "90%", "--find", "S", status=1)["nearest"]
+    nearest = found(*share, "--total", "90%", status=1)["nearest"]
     assert nearest["sizes"] == {"S": 1_024}
     # 854,...·10^6/(N·312·10^12) is 54.8% for N = 5 and 45.6% for N = 6, which is nearer to 50%
+    used = ("gpt2", "-q", "mfu", "--find", "N_dev", "--set", "S=1024", "--set", f"N_peak={PEAK}")
     shares = {number: abs(Fraction(10**6 * PER_TOKEN, number * PEAK) - Fraction(1, 2)) for number in range(1, 20)}
-    nearest = found("gpt2", "-q", "mfu", "--total", "50%", "--find", "N_dev", "--set", "S=1024", "--set", "N_tps=1000000",
-                    "--set", f"N_peak={PEAK}", status=1)["nearest"]  # fmt: skip
+    nearest = found(*used, "--total", "50%", "--set", "N_tps=1000000", status=1)["nearest"]
     assert nearest["sizes"]["N_dev"] == min(shares, key=lambda number: shares[number]) == 6
 
 
@@ -358,7 +383,7 @@ def test_sizes_in_conditions_alone_exist() -> None:
         (["--find", "L", "--filter", "params <= 80GB"], "compares elements with bytes; write a number in elements"),
         (["--find", "L", "--filter", "params <= 7 GFLOPs"], "compares elements with FLOPs"),
         (["--find", "L", "--filter", "kv-cache <= 7B", "--at-most", "1e9"], "'7B' can be bytes or billions of bytes"),
-        (["--find", "L", "--filter", "params + kv-cache <= 1e9"], "adds elements and bytes; compare quantities of one unit"),
+        (["--find", "L", "--filter", "params + kv-cache <= 1e9"], "adds elements and bytes; compare quantities of one"),
         (["--find", "L", "--filter", "params(S=3) <= 1e9"], "S has no effect: gpt2.params does not depend on S"),
         (["--find", "L", "--filter", "params(L=3"], "has a bracket that is not closed"),
         (["--find", "L", "--filter", "kv-cache(C=2000, B=1) <= 1GB"], "P=1024 (learned positions) is less than C=2000"),
@@ -370,7 +395,7 @@ def test_sizes_in_conditions_alone_exist() -> None:
         (["--find", "L", "--filter", "parms <= 1"], "unknown symbol 'parms'"),
         (["--find", "L", "--filter", "params/0 <= 1"], "divides by zero"),
         (["--find", "L", "--filter", "params >= 1"], "L has no upper bound under these conditions"),
-        (["--find", "L", "--at-most", "decode-flops", "--set", "B=1", "--set", "C=1"], "is in FLOPs, but it is compared with"),
+        (["--find", "L", "--at-most", "decode-flops", "--set", "B=1", "--set", "C=1"], "is in FLOPs, but it is"),
         (["--find", "L", "--total", "0%", "-q", "attention-share", "--set", "S=9"], "'0%' is out of range"),
         (["--find", "L", "--find", "E", "--find", "V", "--find", "P", "--at-most", "1e13", "--filter", "E >= 64"],
          "combinations that the conditions do not exclude"),

@@ -278,7 +278,7 @@ class _Pass:
         return max(names, key=score)
 
     def _determines(self, last: str) -> bool:
-        """Return whether all conditions are monotonic in a size, so that they bound it for any numbers of the others."""
+        """Return whether all conditions are monotonic in a size, so that they bound it in every row."""
         tests = [each for group in self.bounds.tests_of(last) for each in group if len(group) == 1]
         return all(each.direction(last) for each in tests if each.test.how in ("at most", "is"))
 

@@ -102,12 +102,14 @@ class OpenModel:
         read = _read(model, conventions, conditions, formulas if has_columns else ())
         reader = QuantityReader(model, conventions)
         aims = [reader.expression(each) for each in expressions if quantities_in(each)]
-        every = [*formulas, *(formula for each in (*read, *aims) for formula in each.formulas)]
-        mentioned = {size for each in read for size in each.sizes}.union(*(each.expr.free_symbols for each in aims))
+        every = [*formulas, *(formula for each in read for formula in each.formulas)]
+        every += [formula for each in aims for formula in each.formulas]
+        aimed = {size for each in aims for size in each.expr.free_symbols}
+        mentioned = aimed.union(*(each.sizes for each in read))
         for name in names:
             if sizes[name] not in mentioned:
                 _concerns(sizes[name], every, model)
-        decided = _free(model, formulas, read, {*map(named_symbol, (*names, *defined))})
+        decided = _free(model, formulas, read, {*map(named_symbol, (*names, *defined))}, aimed)
         if any(size in model.numbers for size in decided):
             model = replace(model, numbers={size: each for size, each in model.numbers.items() if size not in decided})
             formulas = _formulas(model, quantities, conventions)
@@ -165,7 +167,11 @@ def _read(
 
 
 def _free(
-    model: Model, formulas: Sequence[Formula], read: Sequence[QuantityCondition], named: set[Symbol]
+    model: Model,
+    formulas: Sequence[Formula],
+    read: Sequence[QuantityCondition],
+    named: set[Symbol],
+    aimed: set[Symbol],
 ) -> dict[Symbol, int | None]:
     """Return the sizes that conditions determine row by row, each with its value in the model.
 
@@ -175,7 +181,7 @@ def _free(
     contains is always one of them.
     """
     relations = {size: value for each in formulas for size, value in each.relations.items()}
-    contained = {size for each in formulas for size in each.symbols}
+    contained = aimed | {size for each in formulas for size in each.symbols}
     contained |= {size for name in named & relations.keys() for size in relations[name].free_symbols}
     asked = {size for each in read for name in each.sizes for size in relations.get(name, name).free_symbols}
     found = asked - contained - named - model.known.keys() - {column(each.measure.name) for each in formulas}
