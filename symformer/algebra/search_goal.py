@@ -103,6 +103,16 @@ class SearchGoal:
         said += f" within {str(tolerance).strip()}" if tolerance is not None else ""
         return cls(said, 0, 0, 0, SearchedValue(value, target, margin))
 
+    @property
+    def ends(self) -> list[int | Fraction]:
+        """The least and the largest value that are accepted, or the only one; none if they are not numbers."""
+        if self.searched is None:
+            return [self.high] if self.low in (None, self.high) else [self.low, self.high]
+        target, margin = self.searched.target, self.searched.margin
+        if target is None or target.free_symbols or (margin is not None and margin.free_symbols):
+            return []
+        return [_fraction(each) for each in dict.fromkeys((target - (margin or 0), target + (margin or 0)))]
+
     def to_json(self) -> dict[str, Any]:
         """Return the least and the largest value that are accepted, as ``solve --json`` prints them."""
         if self.searched is None:
