@@ -288,7 +288,7 @@ def test_an_empty_result_reports_the_nearest_value() -> None:
         (["--find", "L", "--total", "7e9", "--set", "L=3"], "L is varied or solved for, but also set to 3"),
         (["--find", "L", "--total", "7e9", "--set", "B=3"], "B=3 has no effect"),
         (["--find", "L", "--total", "7e9", "-q", "flops"], "gpt2.flops needs a value for B, S; set each with --set"),
-        (["--find", "L", "--total", "7e9", "-q", "intensity"], "gpt2.intensity is a ratio, not an integer"),
+        (["--find", "L", "--total", "7e9", "-q", "intensity"], "gpt2.intensity needs a value for B, S; set each"),
         (["--find", "L", "--find", "E", "--find", "V", "--total", "7e12"], "combinations within the limit; give"),
         (["--find", "L", "--total", "7e9", "--where", "E = __import__('os')"], "is not plain arithmetic"),
     ],
@@ -305,9 +305,15 @@ def test_unbounded_and_non_monotonic_totals() -> None:
     refused = run("mistral-7b-v0.1", "-q", "kv-cache", "--at-most", "80GB", "--find", "C", "--set", "B=1")
     assert refused.exit_code == 2
     assert "mistral.kv-cache stays within the limit for every C; give it a range" in refused.stderr
-    refused = run("falcon-7b", "--total", "7e9", "--find", "A")  # multi-query: 2E²/A, which decreases
+    # multi-query attention has 2E²/A parameters, which decrease, but 2A divides E = 4544
+    free = found("falcon-7b", "--total", "7e9", "--tolerance", "1%", "--find", "A")
+    bounded = found("falcon-7b", "--total", "7e9", "--tolerance", "1%", "--find", "A=1:4544:1")
+    assert free["solutions"] == bounded["solutions"]
+    refused = run("llama-2-7b", "-q", "attention-share", "--at-most", "99%", "--find", "B")
+    assert "B has no effect" in refused.stderr
+    refused = run("mistral-7b-v0.1", "-q", "intensity", "--at-most", "1e9", "--find", "S", "--set", "B=1")
     assert refused.exit_code == 2
-    assert "A has no upper bound; give it a range, as in --find A=1:4096:1" in refused.stderr
+    assert "S has no upper bound under these conditions; give it a range, as in --find S=1:4096:1" in refused.stderr
     document = found("falcon-7b", "--total", "7e9", "--tolerance", "1%", "--find", "A=1:142:1")
     # LE²(10 + 2/A) + ... for Falcon-7B; 2A divides E = 4544 = 2^6 * 71
     heads = [each["sizes"]["A"] for each in document["solutions"]]

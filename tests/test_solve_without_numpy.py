@@ -48,6 +48,11 @@ QUESTIONS = {
     "nearest": "llama-2-7b --total 6738415617 --find L",
     "nearest of two": "gpt2 --total 1 --find L --find E --set A=12",
     "far": "gpt2 --total 1e30 --find L=1:10:1",
+    "nearest ratio": "gpt2 -q attention-share --total 50% --find S --set P=9000",
+    "two conditions": "llama-2-7b -q inference-memory --find L --find C=2048:8192:512 --at-most 16GB --set B=1"
+    " --filter decode-flops>=8e9 --filter params<=4e9",
+    "sum of sizes": "gpt2 -q generation-flops --find S=1:64:1 --find N_new=1:64:1 --total 1e10 --tolerance 1% --set B=1"
+    " --filter kv-cache(C=S)<=1MB",
     "memory": "llama-3.1-8b -q inference-memory --at-most 24GiB --share 90% --find C --set B=8",
 }
 # With 100 times less work than usual, so that the test is fast.

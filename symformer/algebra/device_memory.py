@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..language.errors import OptionError
 from ..language.notation.text import rounded
-from .solve import whole_amount
+from .search_goal import whole_amount
 
 
 def memory_bytes(memory: int | float | str) -> int:

@@ -19,7 +19,7 @@ from .device_memory import bytes_text, memory_bytes
 from .layer_split import LayerSplit
 from .rank_amounts import RankAmounts
 from .result import Answer, Told, ignore_progress
-from .solve import usable
+from .search_goal import usable
 
 # The formats that are compared if none is named, from the most bytes to the fewest.
 USUAL = (

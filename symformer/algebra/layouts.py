@@ -32,7 +32,7 @@ from .numpy_import import load_numpy
 from .rank_amounts import REPLICATED, RankAmounts, StageAmounts, stage_sizes
 from .result import Answer, Told, ignore_progress
 from .row_selection import Objective, ParetoFront
-from .solve import usable
+from .search_goal import usable
 
 MOST = 10**7  # layouts
 SHOWN = 10

@@ -250,3 +250,7 @@ def cumsum(values: PlainArray) -> PlainArray:
 
 def repeat(values: PlainArray, counts: PlainArray) -> PlainArray:
     return PlainArray(itertools.chain.from_iterable(map(itertools.repeat, values, counts)))
+
+
+def concatenate(arrays: Iterable[PlainArray]) -> PlainArray:
+    return PlainArray(itertools.chain.from_iterable(arrays))

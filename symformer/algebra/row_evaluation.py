@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Protocol
 
 from sympy import Expr, Symbol
 
 from ..formulas.compiled_formula import Compiled
-from ..formulas.compiler import program, tested
-from ..formulas.program import Program, Range
+from ..formulas.compiler import program
+from ..formulas.program import Program, Range, RationalFunction
 from ..language.errors import SizeError, quoted
 from ..language.symbols import named_symbol, print_order
-from .filters import Filter
 from .free_sizes import FreeSizes
 from .grid import RowChunk
+from .quantity_conditions import QuantityCondition
 from .row_program import RowProgram
+
+EXACT = 400  # the cost of an exact fraction, relative to an operation on 64-bit integers
 
 
 class RowSource(Protocol):
@@ -51,11 +55,14 @@ class RowEvaluator:
         compiled: Mapping[str, Compiled],
         relations: Mapping[Symbol, Expr],
         where: Sequence[Symbol],
-        filters: Sequence[Filter],
+        filters: Sequence[QuantityCondition],
         free: Mapping[str, int | None],
+        ratios: Collection[str],
+        given: Mapping[str, int],
     ) -> None:
         names = frozenset(rows.names)
         self.ready: dict[str, RowProgram] = {}
+        self.below: dict[str, RowProgram] = {}  # the denominators of the quantities that are fractions
         ranges = dict(rows.ranges)
         shapes = {name: _axis(rows, place) for place, name in enumerate(rows.names)}
         lacking = set[str]()
@@ -77,6 +84,10 @@ class RowEvaluator:
             said |= {held.said for held in kept}
             made = Program(own.value, own.definitions, kept).at(fixed)
             deciding.append(made)
+            if quantity in ratios:  # the numerator and the denominator of an exact fraction
+                under = Program(RationalFunction(made.value.denominator), made.definitions)
+                self.below[quantity] = RowProgram(under, shapes, ranges)
+                made = replace(made, value=RationalFunction(made.value.above))
             self.ready[quantity] = RowProgram(made.concerned(names), shapes, ranges)
         for quantity in compiled:
             ranges[quantity] = self.ready[quantity].plan.above.within(self.ready[quantity].plan.ranges, [])
@@ -87,18 +98,27 @@ class RowEvaluator:
         self.ranges = ranges
         self.filters = []
         for condition in filters:
-            sides = [side.xreplace(relations) for side in (condition.left, condition.right)]
-            asked = {str(name) for side in sides for name in side.free_symbols}
+            asked = {str(each) for name in condition.sizes for each in relations.get(name, name).free_symbols}
+            if unknown := sorted(asked - {*fixed, *names, *compiled, *free}):
+                fixed |= {name: number for name in unknown if (number := given.get(name)) is not None}
             if unknown := sorted(asked - {*fixed, *names, *compiled, *free}):
                 raise SizeError(f"{quoted(condition.text)} needs a value for {', '.join(unknown)}")
-            made = tested(condition.text, condition.how, *sides).at(fixed)
-            if asked & free.keys():
-                deciding.append(made)
-            else:
-                self.filters.append(RowProgram(made, shapes, ranges))
+            for test in condition.programs(relations):
+                own = test.concerned(frozenset({*fixed, *names, *compiled, *free}))
+                kept = tuple(held for held in own.conditions if held.said not in said)
+                said |= {held.said for held in kept}
+                if not kept:
+                    continue
+                made = replace(own, conditions=kept).at(fixed)
+                if any(made.sizes_of(held.names) & free.keys() for held in kept):
+                    deciding.append(made)
+                    made = made.concerned(frozenset({*names, *compiled}))
+                if made.conditions:
+                    self.filters.append(RowProgram(made, shapes, ranges))
         self.free = FreeSizes(deciding, free)
-        every = [*self.ready.values(), *self.filters]
+        every = [*self.ready.values(), *self.below.values(), *self.filters]
         self.cost = sum(each.cost for each in every) / math.prod(rows.shape)  # operations per row
+        self.cost += EXACT * len(self.below)
         self.where = {
             str(size): Compiled(str(size), program(relations[size]), (), frozenset({*fixed, *names}), fixed)
             for size in where
@@ -114,6 +134,12 @@ class RowEvaluator:
             values[quantity], holds = ready.run(piece.arrays)
             for said, each in holds:
                 allowed = _both(allowed, each, said, seen, piece)
+            if quantity in self.below:
+                below, _ = self.below[quantity].run(piece.arrays)
+                allowed = _both(allowed, below != 0, f"{quantity} does not divide by 0", seen, piece)
+                above = numpy.asarray(values[quantity], object)
+                below = numpy.asarray(numpy.where(below == 0, 1, below), object)
+                values[quantity] = numpy.asarray(numpy.frompyfunc(Fraction, 2, 1)(above, below), object)
         for group in self.free.groups:
             chosen, each = group.chosen(
                 {**piece.arrays, **{name: numpy.asarray(value) for name, value in values.items()}}

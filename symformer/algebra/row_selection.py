@@ -19,7 +19,7 @@ Columns = dict[str, Any]  # arrays by name, one entry per row
 
 @dataclass(frozen=True)
 class Objective:
-    """A column to minimize or maximize."""
+    """A column, or an expression over quantities, to minimize or maximize."""
 
     name: str
     maximized: bool = False
@@ -31,7 +31,9 @@ class Objective:
         >>> Objective.read("flops"), Objective.read("max:params")
         (Objective(name='flops', maximized=False), Objective(name='params', maximized=True))
         """
-        way, colon, name = argument.strip().rpartition(":")
+        way, colon, name = argument.strip().partition(":")
+        if "(" in way or not colon:  # a colon inside the arguments of a quantity
+            way, colon, name = "", "", argument
         if (colon and way not in ("min", "max")) or not name.strip():
             raise OptionError(f"{quoted(argument)} is not an objective; write a column, such as flops or max:params")
         return cls(name.strip(), way == "max")

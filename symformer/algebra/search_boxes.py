@@ -53,7 +53,7 @@ class SearchRegion:
 
     def __init__(self, program: Program, sizes: Sequence[OpenSize], what: str) -> None:
         self.program, self.sizes, self.what = program, {each.name: each for each in sizes}, what
-        self.signs = _signs(program.definitions)
+        self.signs = signs_of(program.definitions)
         below = program.sizes_of(dict(program.value.below))
         self.growing = {name for name in self.sizes if name not in below and self._grows(name)}
         self.bounded = self.growing == {*self.sizes} and not below
@@ -149,7 +149,7 @@ class SearchRegion:
         return found
 
 
-def _signs(definitions: Sequence[Definition]) -> dict[str, int]:
+def signs_of(definitions: Sequence[Definition]) -> dict[str, int]:
     """Return for each definition 1 if it is positive and increasing, -1 if negative and decreasing, otherwise 0."""
     found: dict[str, int] = {}
     for each in definitions:

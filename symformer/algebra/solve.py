@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,34 +11,37 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sympy import Expr, Symbol
+from sympy import Expr, Integer, Symbol
 
 from ..architectures import composed_model
 from ..formulas.arrays import WIDE
 from ..formulas.compiled_formula import Compiled
-from ..formulas.compiler import compiled, program
+from ..formulas.compiler import compiled_exactly, is_integral, program
 from ..formulas.formula import Formula
 from ..formulas.program import ONE, Monomial, Polynomial, Program
 from ..formulas.program import RationalFunction as Quotient
 from ..language.aliases import Alias, former
-from ..language.amounts import amount
-from ..language.errors import OptionError, SizeError, it_or_each, needs_values, quoted
+from ..language.amounts import is_amount
+from ..language.errors import OptionError, SizeError, it_or_each, needs_values
 from ..language.frozen import FrozenDict, Immutable
-from ..language.notation.text import code, text
+from ..language.notation.text import cell, code, json_number, text
 from ..language.symbols import letter, named_symbol, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table
 from .box import SizeBox, separate_conditions
+from .condition_search import ConditionSearch, SearchedValue
 from .free_sizes import FreeSizes
 from .grid import Axis, Grid, length
 from .numpy_import import array_namespace, has_numpy
 from .open_model import Given, OpenModel, Where, condition_lines
+from .quantity_conditions import QuantityCondition, bracketed
 from .result import FormulaAnswer, Told, ignore_progress
 from .row_program import RowProgram, compile_for_rows
 from .search_boxes import MOST as COMBINATIONS
 from .search_boxes import OpenSize, SearchLimitError, SearchRegion
+from .search_goal import SearchGoal
 from .sweep import LISTED, SHOWN
 
 MOST = 10**6  # maximum number of solutions
@@ -60,106 +62,20 @@ Columns = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class SearchGoal:
-    """The target of a search: a range of values, or an upper limit under which the first size is maximized."""
-
-    text: str
-    aim: int
-    low: int | None  # None for an upper limit alone
-    high: int
-
-    @classmethod
-    def of(
-        cls,
-        total: int | float | str | None,
-        at_most: int | float | str | None,
-        tolerance: int | str | None,
-        unit: str,
-        share: str | None = None,
-        reserve: int | str | None = None,
-    ) -> SearchGoal:
-        """Return the target for a total or an upper limit. Raises OptionError, ArithmeticTextError."""
-        if at_most is None and (share is not None or reserve is not None):
-            raise OptionError("--share and --reserve need an upper limit, such as --at-most 80GiB")
-        if (total is None) == (at_most is None):
-            raise OptionError("give either a total or an upper limit, such as --total 7e9 or --at-most 7e9")
-        if at_most is not None:
-            if tolerance is not None:
-                raise OptionError("--tolerance needs --total and cannot be combined with --at-most; remove one of them")
-            high = usable(whole_amount(at_most, unit), share, reserve, unit)
-            return cls(f"at most {high:,} {unit}", high, None, high)
-        aim = whole_amount(total, unit)
-        margin = Fraction(0) if tolerance is None else _margin(tolerance, aim, unit)
-        low, high = -((margin - aim) // 1), (aim + margin) // 1
-        said = f"{aim:,} {unit}" + (f" within {str(tolerance).strip()}" if tolerance else "")
-        return cls(said, aim, int(low), int(high))
-
-
-def usable(limit: int, share: str | None, reserve: int | str | None, unit: str) -> int:
-    """Return the part of a limit that can be used: a share of it, less a reserve.
-
-    >>> usable(80, "90%", 2, "bytes")
-    70
-
-    Raises
-    ------
-    OptionError
-        If the share is not a percentage from 0 to 100, or the reserve leaves nothing.
-
-    """
-    found = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", share, re.ASCII) if share is not None else None
-    part = Fraction(found[1]) / 100 if found else Fraction(1)
-    if (share is not None and not found) or not 0 < part <= 1:
-        raise OptionError(f"--share {quoted(str(share))} is not valid; give a percentage above 0% and at most 100%")
-    left = int(limit * part // 1) - (0 if reserve is None else whole_amount(reserve, unit))
-    if left <= 0:
-        raise OptionError(f"--reserve {reserve} leaves nothing of {limit:,} {unit}; choose less")
-    return left
-
-
-def whole_amount(value: int | float | str | None, unit: str) -> int:
-    """Return an amount as a whole number. Raises OptionError."""
-    if isinstance(value, str):
-        found = amount(value, unit)
-    elif isinstance(value, bool) or value is None or (isinstance(value, float) and not value.is_integer()):
-        raise OptionError(f"{value!r} is not a total; give a whole number, such as 7e9")
-    else:
-        found = int(value)
-    if not 0 < found <= 10**40:
-        raise OptionError(f"{quoted(str(value))} is out of range; give a whole number from 1 to 1e40")
-    return found
-
-
-def _margin(within: object, aim: int, unit: str) -> Fraction:
-    if isinstance(within, int) and not isinstance(within, bool) and within > 0:
-        return Fraction(within)
-    if not isinstance(within, str) or not within.strip()[:1].isdigit():
-        spelt = quoted(within) if isinstance(within, str) else repr(within)
-        raise OptionError(f"--tolerance {spelt} is not valid; give a percentage, such as '1%', or an amount")
-    found = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", within, re.ASCII)
-    if found:
-        share = Fraction(found[1]) / 100
-        if share < 1:
-            return share * aim
-        raise OptionError(f"--tolerance {within.strip()} would accept every value from 0; choose less than 100%")
-    return Fraction(whole_amount(within, unit))
-
-
-@dataclass(frozen=True)
 class Solution(Immutable):
     """One solution: its sizes, in the order of the alphabet, and their value."""
 
     sizes: Mapping[str, int]
-    value: int
-    difference: int
+    value: int | Fraction
+    difference: int | Fraction
     buildable: bool
 
     def to_json(self) -> dict[str, Any]:
         """Return the solution as ``solve --json`` prints it."""
         return {
             "sizes": dict(self.sizes),
-            "value": self.value,
-            "difference": self.difference,
+            "value": json_number(self.value),
+            "difference": json_number(self.difference),
             "buildable": self.buildable,
         }
 
@@ -209,6 +125,7 @@ class Solutions(FormulaAnswer):
     relations: Mapping[Symbol, Expr]
     free: Mapping[Symbol, int | None]  # the sizes determined by conditions in each solution
     goal: SearchGoal
+    conditions: tuple[QuantityCondition, ...] = ()
     progress: Told = field(
         default=ignore_progress, compare=False
     )  # called with the number of combinations tried and their total
@@ -220,23 +137,69 @@ class Solutions(FormulaAnswer):
         for name in names:
             if names.count(name) > 1:
                 raise SizeError(f"--find {name} is given twice; keep one")
-            if name not in self._program.sizes_of({*self._program.value.above.names, *dict(self._program.value.below)}):
+            used = self._program.sizes_of({*self._program.value.above.names, *dict(self._program.value.below)})
+            if name not in used | self._sizes_of_conditions:
                 raise SizeError(f"{name} does not affect {self.formula.id} = {text(self.formula.display_expr)[:200]}")
-        lacking = [name for name in self._compiled.symbols if name not in names and name not in self._compiled.defaults]
+        needed = [*self._compiled.symbols, *sorted(self._sizes_of_conditions - {*map(str, self.free)})]
+        lacking = [name for name in dict.fromkeys(needed) if name not in names and name not in self._given]
         if lacking:
             raise SizeError(needs_values(self.formula.id, lacking, after=f" or solve for {it_or_each(lacking)}"))
 
     @cached_property
     def _compiled(self) -> Compiled:
-        found = compiled(self.formula)
+        found = compiled_exactly(self.formula)
         free = {*map(str, self.free)}
         return replace(found, defaults={name: number for name, number in found.defaults.items() if name not in free})
 
     @cached_property
+    def _given(self) -> dict[str, int]:
+        """The numbers of the sizes that the formula or a condition needs."""
+        own = {str(size): number for size, number in self.model.known.items() if size not in self.free}
+        searched = {*self._names, *map(str, self.relations), *map(str, self.formula.relations)}
+        return {name: number for name, number in {**own, **self._compiled.defaults}.items() if name not in searched}
+
+    @cached_property
+    def _sizes_of_conditions(self) -> frozenset[str]:
+        """The sizes in the conditions and in the target, with relations substituted."""
+        exprs = [side for each in self.conditions for side in (each.left, each.right)]
+        if self.goal.searched is not None and self.goal.searched.target is not None:
+            exprs.append(self.goal.searched.target)
+        return frozenset(str(size) for each in exprs for size in each.xreplace(self._substituted).free_symbols)
+
+    @cached_property
+    def _substituted(self) -> dict[Symbol, Expr]:
+        return {**self.formula.relations, **self.relations}
+
+    @cached_property
+    def _held(self) -> tuple[Program, ...]:
+        """The conditions of the formula, and the given ones with those of their formulas, as programs."""
+        known = frozenset({*self._given, *self._names, *map(str, self.free)})
+        made = [Program(Quotient(Polynomial()), self._program.definitions, self._program.conditions)]
+        made += [
+            each.at(self._given) for condition in self.conditions for each in condition.programs(self._substituted)
+        ]
+        return tuple(each.concerned(known) for each in made)
+
+    @cached_property
     def _free(self) -> FreeSizes:
-        known = {*self._compiled.defaults, *self._names, *map(str, self.free)}
         preferred = {str(size): number for size, number in self.free.items()}
-        return FreeSizes([self._program.concerned(frozenset(known))], preferred)
+        return FreeSizes(self._held, preferred)
+
+    @cached_property
+    def _search(self) -> ConditionSearch | None:
+        """The search under several conditions, or None if the value is an integer that grows with every size."""
+        searched = self.goal.searched
+        if searched is None:
+            if self._reach.bounded or not has_numpy():
+                return None
+            margin = None if self.goal.low is None else Integer(self.goal.high - self.goal.aim)
+            searched = SearchedValue(self.formula.exact_value, Integer(self.goal.aim), margin)
+        target = None if searched.target is None else searched.target.xreplace(self._substituted)
+        margin = None if searched.margin is None else searched.margin.xreplace(self._substituted)
+        value = SearchedValue(searched.expr, target, margin)
+        return ConditionSearch(
+            self.unknowns, value, self._held, self._free, self._given, self.formula.id, self.progress
+        )
 
     @cached_property
     def _program(self) -> Program:
@@ -262,7 +225,8 @@ class Solutions(FormulaAnswer):
     def numbers(self) -> Mapping[str, int]:
         """The sizes with fixed numbers."""
         used = {*self._compiled.symbols, *(name for held in self._compiled.program.conditions for name in held.sizes)}
-        known = {**self._compiled.defaults, **self._free.constant}
+        used |= self._sizes_of_conditions
+        known = {**self._given, **self._free.constant}
         own = sorted(used.difference(self._names) & known.keys(), key=lambda name: print_order(named_symbol(name)))
         return FrozenDict({name: known[name] for name in own})
 
@@ -366,6 +330,8 @@ class Solutions(FormulaAnswer):
     @cached_property
     def all(self) -> tuple[Solution, ...]:
         """Every solution, the practical ones first, then the nearest. Raises SizeError if there are too many."""
+        if self._search is not None:
+            return tuple(sorted((self._of_point(*each) for each in self._search.solutions(MOST)), key=self._order))
         found: list[Solution] = []
         for columns in self._found():
             found += self._checked(columns)
@@ -543,6 +509,12 @@ class Solutions(FormulaAnswer):
         holds[places] = self._free.rows({name: column[places] for name, column in columns.items()}, len(places))[1]
         return values, holds
 
+    def _of_point(self, sizes: dict[str, int], value: Fraction, target: Fraction | None) -> Solution:
+        """Return a solution with its exact value and its distance from the target."""
+        found = self._solution(sizes, 0)
+        exact = [int(each) if each.denominator == 1 else each for each in (value, value - (target or value))]
+        return replace(found, value=exact[0], difference=exact[1])
+
     def _solution(self, sizes: dict[str, int], value: int) -> Solution:
         for name, follow in self._following.items():
             sizes[name] = follow(**{each: sizes[each] for each in self._names})
@@ -566,12 +538,15 @@ class Solutions(FormulaAnswer):
         """The nearest sizes if there is no solution; None if there is one, or if the search finds none."""
         if self.all:
             return None
+        if self._search is not None:
+            found = self._search.nearest()
+            return None if found is None else self._of_point(*found)
         high, tried = self.goal.high, _Tried()
         try:
             for _ in range(DOUBLED):  # with a limit of twice the target, everything beyond it is farther away
                 high *= 2
-                if found := replace(self, goal=replace(self.goal, low=None, high=high))._nearest(tried):
-                    return found
+                if near := replace(self, goal=replace(self.goal, low=None, high=high))._nearest(tried):
+                    return near
         except SearchLimitError:
             if not has_numpy():
                 raise SizeError(
@@ -633,7 +608,7 @@ class Solutions(FormulaAnswer):
         allowed = xp.flatnonzero(holds)
         if len(allowed):
             place = int(allowed[away[allowed].argmin()])
-            if best is None or int(away[place]) < abs(best.difference):
+            if best is None or int(away[place]) < abs(Fraction(best.difference)):
                 own = {name: column[place : place + 1] for name, column in columns.items()}
                 own |= self._free.rows(own, 1)[0]
                 best = self._solution({name: int(each[0]) for name, each in own.items()}, int(values[place]))
@@ -651,7 +626,8 @@ class Solutions(FormulaAnswer):
         """Return the solutions as ``solve --json`` prints them."""
         return {
             **self._formula_json(),
-            "wanted": {"least": self.goal.low, "most": self.goal.high},
+            "wanted": self.goal.to_json(),
+            **({"conditions": [each.text for each in self.conditions]} if self.conditions else {}),
             "for": list(self._names),
             "given": self.numbers,
             "where": {str(size): code(value) for size, value in self.relations.items()},
@@ -664,8 +640,18 @@ class Solutions(FormulaAnswer):
     def _posed(self) -> list[Line]:
         """Return the lines above the table: the target, fixed sizes, conventions and ranks."""
         found: list[Line] = [[f"{self.formula.measure.title}: {self.goal.text}, for {' and '.join(self._names)}"]]
+        found += [[f"if {each.text}"] for each in self.conditions]
         found += condition_lines(self.numbers, self.relations, self.free, self._free.names, [self.formula])
         return [*found, *self.rank_lines()]
+
+    @property
+    def _is_aimed(self) -> bool:
+        """Whether there is a total or an upper limit."""
+        return self.goal.searched is None or self.goal.searched.target is not None
+
+    @property
+    def _unit(self) -> str:
+        return self.formula.measure.unit
 
     @property
     def verdict(self) -> str:
@@ -680,7 +666,8 @@ class Solutions(FormulaAnswer):
         if self.nearest is None:
             return "no exact or approximate solution found"
         sizes = ", ".join(f"{name} = {number:,}" for name, number in self.nearest.sizes.items())
-        return f"no solution; the nearest is {sizes}: {self.nearest.value:,} ({_signed(self.nearest.difference)})"
+        value, away = self.nearest.value, self.nearest.difference
+        return f"no solution; the nearest is {sizes}: {cell(value, self._unit)} ({_signed(away, self._unit)})"
 
     def table(self) -> dict[str, list[Any]]:
         """Return every solution, in order: its sizes, their value, and its difference from the target."""
@@ -706,9 +693,13 @@ class Solutions(FormulaAnswer):
         ]
         if self.all:
             head: list[Line] = [[Math.of(named_symbol(name))] for name in self.columns]
-            head += [[self.formula.measure.unit], ["off by"]]
+            head += [[self.formula.measure.unit]] + [["off by"]] * self._is_aimed
             rows: list[list[Line]] = [
-                [*([f"{number:,}"] for number in (*one.sizes.values(), one.value)), [_signed(one.difference)]]
+                [
+                    *([f"{number:,}"] for number in one.sizes.values()),
+                    [cell(one.value, self._unit)],
+                    *([[_signed(one.difference, self._unit)]] if self._is_aimed else []),
+                ]
                 for one in self.all[:SHOWN]
             ]
             found.append(Table(head, rows, "r" * len(head)))
@@ -726,8 +717,8 @@ def _is_width(name: str) -> bool:
     return letter(named_symbol(name)).unit == "elements"
 
 
-def _signed(difference: int) -> str:
-    return f"{difference:+,}" if difference else "0"
+def _signed(difference: int | Fraction, unit: str = "") -> str:
+    return ("+" if difference > 0 else "") + cell(difference, unit) if difference else "0"
 
 
 def _pieces(box: Sequence[Axis]) -> Iterator[tuple[Columns, int]]:
@@ -755,16 +746,18 @@ def _run(made: Program, columns: Columns) -> Any:
 @former(for_="unknowns", within="tolerance", given="sizes", where="relations")
 def solve(
     target: Model | AnyTarget,
-    total: int | float | str | None = None,
+    total: int | float | str | Fraction | None = None,
     *,
     unknowns: str | Iterable[str],
-    at_most: int | float | str | None = None,
+    at_most: int | float | str | Fraction | None = None,
     tolerance: int | str | None = None,
     share: str | None = None,
     reserve: int | str | None = None,
     quantity: str = "params",
     sizes: Given = None,
     relations: Where = None,
+    filters: Iterable[str] = (),
+    per: str | None = None,
     **conventions: str,
 ) -> Solutions:
     """Return all integer sizes that give a total, or that stay within an upper limit.
@@ -774,8 +767,8 @@ def solve(
     target
         A model, or any target of :func:`symformer.model`.
     total
-        The total to reach: an integer, or text with a unit prefix such as ``"7B"`` or ``"80GB"``. Give this or
-        ``at_most``.
+        The total to reach: a number, text with a unit such as ``"7B"``, ``"80GB"`` or ``"50%"``, or an expression over
+        sizes and quantities, such as ``"20*params"``. Give this or ``at_most``, or else ``filters``.
     unknowns
         The sizes to solve for: any positive integer, as in ``"L"``, or a range with a step, as in ``"E=512:8192:128"``;
         one of them, or a list.
@@ -789,7 +782,7 @@ def solve(
     reserve
         The amount of that share that stays free, in the form of ``total``.
     quantity
-        The quantity whose total is given.
+        The quantity whose total is given, or an expression such as ``"kv-cache(llama-2-7b)/kv-cache"``.
     sizes
         The sizes to set before the search, in place of the target's own: numbers such as ``{"V": 32000}``, or
         expressions over other sizes. They are the same in every solution or follow from it, and are not columns of the
@@ -798,8 +791,12 @@ def solve(
         The sizes that follow from the unknowns, such as ``{"H": "4*E"}``. They are set as by ``sizes``, and each
         solution shows their numbers too. A size is in ``unknowns``, ``sizes`` or ``relations``, and in only one of
         them.
+    filters
+        Conditions that every solution satisfies, such as ``"inference-memory(C=32768) <= 80GB"``.
+    per
+        An expression that the quantity is divided by, such as ``"params"``.
     **conventions
-        Conventions of the quantity, such as ``attention="causal"``.
+        Conventions of the quantities, such as ``attention="causal"``.
 
     Returns
     -------
@@ -835,7 +832,18 @@ def solve(
         raise SizeError("no size to solve for; name one, such as --find L")
     model = composed_model(target)
     unknown = tuple(replace(each, size=named_symbol(model.size_name(each.name))) for each in unknown)
-    posed = OpenModel.of(model, [each.name for each in unknown], [quantity], sizes, relations, conventions)
+    if per is not None:
+        quantity = f"{bracketed(quantity)}/{bracketed(per)}"
+    filters = tuple(filters)
+    texts = [each for each in (total, at_most, reserve) if isinstance(each, str) and not is_amount(each)]
+    names = [each.name for each in unknown]
+    posed = OpenModel.of(model, names, [quantity], sizes, relations, conventions, filters, texts)
     (formula,) = posed.formulas
-    wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit, share, reserve)
-    return Solutions(posed.model, formula, unknown, posed.relations, posed.free, wanted)
+    unbounded = total is None and at_most is None and not posed.conditions
+    if is_integral(formula) and not posed.conditions and (not texts or unbounded):
+        wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit, share, reserve)  # type: ignore[arg-type]
+    elif unbounded:
+        raise OptionError("give either a total or an upper limit, such as --total 7e9 or --at-most 7e9")
+    else:
+        wanted = SearchGoal.exact(total, at_most, tolerance, share, reserve, formula, posed.reader)
+    return Solutions(posed.model, formula, unknown, posed.relations, posed.free, wanted, posed.conditions)

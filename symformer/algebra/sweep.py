@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -14,21 +15,22 @@ from ..architectures import composed_model
 from ..formulas import ranks
 from ..formulas.arrays import WIDE
 from ..formulas.compiled_formula import Compiled
-from ..formulas.compiler import compiled
+from ..formulas.compiler import compiled_exactly, is_integral
 from ..formulas.formula import Formula
 from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, quoted
 from ..language.frozen import FrozenList
-from ..language.notation.text import code
+from ..language.notation.text import cell, code, json_number
 from ..language.symbols import named_symbol, print_order
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Code, Heading, Line, Math, Paragraph, Table, plain
-from .filters import Filter
+from ..quantities import canonical
 from .grid import Axis, Grid, RowChunk
 from .numpy_import import load_numpy
 from .open_model import Given, OpenModel, Where, condition_lines
+from .quantity_conditions import QuantityCondition, bracketed, quantities_in
 from .result import Answer, Told, ignore_progress
 from .row_evaluation import RowEvaluator, RowSource
 from .row_files import RowFile
@@ -51,7 +53,7 @@ class Sweep(Answer):
     formulas: tuple[Formula, ...]
     rows: RowSource
     relations: tuple[Symbol, ...] = ()  # sizes defined by others, which have columns of their own
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[QuantityCondition, ...] = ()
     pareto: tuple[Objective, ...] = ()
     limit: int | None = None
     sort_by: Objective | None = None
@@ -104,7 +106,12 @@ class Sweep(Answer):
         """The type of each column: 64-bit integers, larger integers, or text."""
         wide = {name: each.peak >= WIDE for name, each in self._work.ready.items()}
         kinds = {name: "object" if wide.get(name) else "int64" for name in self.columns}
-        return kinds | dict.fromkeys(self.rows.labels, "text")
+        return kinds | dict.fromkeys(self.ratios, "fraction") | dict.fromkeys(self.rows.labels, "text")
+
+    @property
+    def ratios(self) -> tuple[str, ...]:
+        """The quantities whose values are exact fractions."""
+        return tuple(each.measure.name for each in self.formulas if not is_integral(each))
 
     @property
     def largest(self) -> dict[str, int]:
@@ -124,14 +131,23 @@ class Sweep(Answer):
 
     @cached_property
     def _compiled(self) -> tuple[Compiled, ...]:
-        return tuple(map(compiled, self.formulas))
+        return tuple(map(compiled_exactly, self.formulas))
 
     @cached_property
     def _work(self) -> RowEvaluator:
         relations = {size: value for each in self.formulas for size, value in each.relations.items()}
         named = dict(zip(self.quantities, self._compiled, strict=True))
         free = {str(size): number for size, number in self.free.items()}
-        return RowEvaluator(self.model.target, self.rows, named, relations, self.relations, self.filters, free)
+        own = {str(size): number for size, number in self.model.known.items()}
+        for each in self.filters:
+            for formula in each.formulas:
+                relations = {
+                    **{size: v for size, v in formula.relations.items() if size not in formula.fixed},
+                    **relations,
+                }
+        return RowEvaluator(
+            self.model.target, self.rows, named, relations, self.relations, self.filters, free, self.ratios, own
+        )
 
     def _kept(self) -> RowSelection | None:
         if self.pareto:
@@ -167,7 +183,8 @@ class Sweep(Answer):
             if held > HELD:
                 raise OptionError(f"more than {HELD:,} rows remain; iterate over chunks() instead")
         if not found:
-            return {name: numpy.empty(0, "object" if kind == "text" else kind) for name, kind in self.kinds.items()}
+            kinds = {name: "int64" if kind == "int64" else "object" for name, kind in self.kinds.items()}
+            return {name: numpy.empty(0, kind) for name, kind in kinds.items()}
         return {name: numpy.concatenate([each[name] for each in found]) for name in self.columns}
 
     @property
@@ -176,9 +193,9 @@ class Sweep(Answer):
         return dict(sorted(self.rejected.items(), key=lambda each: (-each[1], each[0])))
 
     @cached_property
-    def first_rows(self) -> tuple[list[list[int | str]], int]:
+    def first_rows(self) -> tuple[list[list[int | str | Fraction]], int]:
         """The first rows, up to the limit of a JSON document, and the number of all rows."""
-        rows: list[list[int | str]] = []
+        rows: list[list[int | str | Fraction]] = []
         count = 0
         for each in self.chunks():
             count += len(each[self.columns[0]])
@@ -209,7 +226,7 @@ class Sweep(Answer):
             "left_out": self.rejected_by_condition,
             "pareto": [str(each) for each in self.pareto],
             "columns": list(self.columns),
-            "rows": [list(row) for row in rows],
+            "rows": [[each if isinstance(each, str) else json_number(each) for each in row] for row in rows],
         }
 
     @property
@@ -257,7 +274,14 @@ class Sweep(Answer):
         ]
         if rows:
             head = [[Math.of(named_symbol(name)) if name in self.sizes else Code(name)] for name in self.columns]
-            cells = [[[each if isinstance(each, str) else f"{each:,}"] for each in row] for row in rows[:SHOWN]]
+            units = {each.measure.name: each.measure.unit for each in self.formulas}
+            cells = [
+                [
+                    [each if isinstance(each, str) else cell(each, units.get(name, ""))]
+                    for name, each in zip(self.columns, row, strict=True)
+                ]
+                for row in rows[:SHOWN]
+            ]
             align = "".join("l" if name in self.rows.labels else "r" for name in self.columns)
             found.append(Table(head, cells, align))
         if count > SHOWN:
@@ -336,6 +360,7 @@ def sweep(
     pareto: Iterable[str] = (),
     limit: int | None = None,
     sort_by: str | None = None,
+    per: str | None = None,
     **conventions: Any,
 ) -> Sweep:
     """Compute quantities of a model over a grid of sizes, or over the rows of a file.
@@ -347,17 +372,20 @@ def sweep(
     grid
         The values of each size, such as ``{"L": [12, 24]}``, or the name of a .csv, .parquet or .jsonl file.
     quantity
-        One or more quantities.
+        One or more quantities, or expressions such as ``"kv-cache(llama-2-7b)/kv-cache"``.
     sizes
         Numbers or expressions for other sizes.
     relations
-        Sizes defined by others, such as ``{"H": "4*E"}``.
+        Sizes defined by others, such as ``{"H": "4*E"}`` or ``{"N_tok": "20*params"}``.
     filters
-        Conditions on the rows, such as ``"params <= 7e9"``.
+        Conditions on the rows, such as ``"params <= 7e9"`` or ``"inference-memory(C=4096, B=1) <= 80GB"``.
     pareto
-        Two or more columns whose Pareto front is kept; the prefix ``max:`` maximizes a column.
+        Two or more columns or expressions whose Pareto front is kept; the prefix ``max:`` maximizes a column.
     limit, sort_by
-        The number of rows to keep, and the column that sorts them, ascending or, with the prefix ``max:``, descending.
+        The number of rows to keep, and the column or expression that sorts them: ascending, or descending with the
+        prefix ``max:``.
+    per
+        An expression that every quantity is divided by, such as ``"params"``.
     conventions
         Conventions of the quantities.
 
@@ -386,18 +414,25 @@ def sweep(
     rows = _rows(grid, model)
     if not rows.names:
         raise SizeError("a sweep needs at least one size, such as E=512:8192:128")
-    names = (quantity,) if isinstance(quantity, str) else tuple(dict.fromkeys(quantity))
+    asked = (quantity,) if isinstance(quantity, str) else quantity
+    names = tuple(dict.fromkeys(canonical(name) if isinstance(name, str) else name for name in asked))
     load_numpy()
-    posed = OpenModel.of(model, rows.names, names, sizes, relations, conventions)
-    units = {each.measure.name: each.measure.unit for each in posed.formulas}
+    if per is not None:
+        names = tuple(f"{bracketed(name)}/{bracketed(per)}" for name in names)
+    objectives = [_objective(each, model) for each in (*pareto, *([] if sort_by is None else [sort_by]))]
+    relations = dict(relations or {})
+    columns = {*names, *rows.names, *rows.labels, *relations}
+    more = (each.name for each in objectives if each.name not in columns and quantities_in(each.name))
+    names = tuple(dict.fromkeys([*names, *more]))
+    posed = OpenModel.of(model, rows.names, names, sizes, relations, conventions, filters, has_columns=True)
     return Sweep(
         posed.model,
         posed.formulas,
         rows,
         tuple(posed.relations),
-        tuple(Filter.read(each, units, posed.model.settable) for each in filters),
-        tuple(_objective(each, model) for each in pareto),
+        posed.conditions,
+        tuple(objectives if sort_by is None else objectives[:-1]),
         limit,
-        None if sort_by is None else _objective(sort_by, model),
+        None if sort_by is None else objectives[-1],
         posed.free,
     )

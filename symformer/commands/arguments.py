@@ -54,8 +54,13 @@ given = click.option(
     help="Fix a size, such as V=32000.",
 )
 where = click.option(
-    "--where", multiple=True, metavar="NAME=VALUE", help="Define a size by other sizes, such as 'H = 4*E'."
+    "--where",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Define a size by sizes and quantities, such as 'H = 4*E' or 'N_tok = 20*params', or state a condition, such "
+    "as 'N_tok >= 20*params'.",
 )
+per = click.option("--per", metavar="EXPRESSION", help="Divide the quantity by sizes or quantities, such as params.")
 option = click.option(
     "--option",
     "options",
@@ -106,24 +111,55 @@ def formula_on_device(
 
 
 class OpenModelArguments(NamedTuple):
-    """A model, the conventions among its options, the fixed sizes, and the sizes defined by others."""
+    """A model, the conventions among its options, the fixed sizes, the sizes defined by others, and the conditions."""
 
     model: Model
     conventions: dict[str, str]
-    given: Mapping[str, Expr]
-    where: Mapping[str, Expr]
+    given: Mapping[str, str | Expr]
+    where: Mapping[str, str | Expr]
+    conditions: tuple[str, ...]
 
 
 def parse_open_model(
-    target: str, quantities: Sequence[str], given: Sequence[str], where: Sequence[str], options: Sequence[str]
+    target: str,
+    quantities: Sequence[str],
+    given: Sequence[str],
+    where: Sequence[str],
+    options: Sequence[str],
+    texts: Sequence[str] = (),
 ) -> OpenModelArguments:
-    """Return the model and its given sizes, with the others left open. Raises SizeError for a size given twice."""
+    """Return the model and its given sizes, with the others left open. Raises SizeError for a size given twice.
+
+    ``texts`` are expressions and conditions, whose quantities can have conventions too.
+    """
+    from ..algebra.quantity_conditions import quantities_in, quantity_named
+    from ..language.errors import SizeError
+    from ..language.parsing.quantity_text import is_arithmetic, is_condition
     from ..language.sizes import assignments
+    from ..language.symbols import symbol
     from ..language.target import TargetKind, parse
+    from ..quantities import is_quantity
     from ..targets.resolution import pairs, resolve
 
     own = given if parse(target).kind is TargetKind.FACTORY else ()  # the sizes of a factory are its arguments
-    model, conventions = resolve(target, pairs(options), own, quantities)
-    fixed = assignments([*given, *where], model.settable)
-    sides = [{str(name): fixed[name] for name in assignments(each, model.settable)} for each in (given, where)]
-    return OpenModelArguments(model, conventions, sides[0], sides[1])
+    conditions = tuple(each for each in where if is_condition(each))
+    definitions = [each for each in where if not is_condition(each)]
+    named = [name for name in quantities if is_quantity(name) or not quantities_in(name)]
+    more = [name for text in [*quantities, *given, *where, *texts] for name in quantities_in(text)]
+    model, conventions = resolve(target, pairs(options), own, list(dict.fromkeys([*named, *more])))
+    sides: list[dict[str, str | Expr]] = []
+    for each in (given, definitions):
+        own_text = [text for text in each if not is_arithmetic(text.partition("=")[2], quantity_named)]
+        found: dict[str, str | Expr] = {
+            str(name): value
+            for name, value in assignments([t for t in each if t not in own_text], model.settable).items()
+        }
+        for text in own_text:
+            name, _, value = text.partition("=")
+            size = str(symbol(name.strip(), model.settable))
+            if size in found:
+                raise SizeError(f"{size} is given twice; keep one")
+            found[size] = value.strip()
+        sides.append(found)
+    assignments([f"{name}=1" for side in sides for name in side], model.settable)  # raises SizeError for a duplicate
+    return OpenModelArguments(model, conventions, sides[0], sides[1], conditions)

@@ -15,7 +15,9 @@ NONE = 1  # the exit status if there is no solution
 
 @click.command("solve", cls=Command)
 @arguments.target
-@click.option("--total", metavar="N", help="The target value: 7000000000, 7e9, or 80GB for bytes.")
+@click.option(
+    "--total", metavar="N", help="The target value: 7e9, 80GB, 50%, or an expression over quantities: '20*params'."
+)
 @click.option("--at-most", metavar="N", help="The upper limit for the value; the first size is maximized within it.")
 @click.option("--share", metavar="SHARE", help="The share of --at-most that may be used, such as 90%.")
 @click.option("--reserve", metavar="N", help="The amount of that share that stays free, such as 2GiB.")
@@ -29,7 +31,16 @@ NONE = 1  # the exit status if there is no solution
     shell_complete=completion_values.size,
     help="A size to solve for: L, or E=512:8192:128 for a range that includes both ends.",
 )
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="CONDITION",
+    help="Keep only solutions that satisfy conditions on sizes and quantities, such as "
+    "'inference-memory(C=32768, B=1) <= 80GB and decode-flops <= 2e10'.",
+)
 @arguments.quantity
+@arguments.per
 @arguments.given
 @arguments.where
 @arguments.option
@@ -43,7 +54,9 @@ def command(
     reserve: str | None,
     tolerance: str | None,
     unknowns: tuple[str, ...],
+    filters: tuple[str, ...],
     quantity: str,
+    per: str | None,
     given: tuple[str, ...],
     where: tuple[str, ...],
     options: tuple[str, ...],
@@ -60,11 +73,15 @@ def command(
     symformer solve llama --total 7e9 --tolerance 1% --find L --find E=2048:8192:128 --set V=32000 --set D=128 \\
       --where 'A = E/128' --where 'G = A' --where 'H = 4*E'
     symformer solve llama-2-7b -q inference-memory --at-most 80GB --share 90% --find C --set B=8
+    symformer solve gpt2 -q attention-share --total 50% --find S=1:65536:1 --set P=65536
+    symformer solve llama-2-7b --total 7e9 --tolerance 5% --find L --find E=2048:8192:128 --set H=11008 \\
+      --filter 'kv-cache(C=32768, B=1) <= 16GB'
     """
     from ..algebra.solve import solve
 
     plot_output.check(output, as_json)
-    posed = arguments.parse_open_model(target, [quantity], given, where, options)
+    texts = [*filters, *(each for each in (total, at_most, per, reserve) if each is not None)]
+    posed = arguments.parse_open_model(target, [quantity], given, where, options, texts)
     found = solve(
         posed.model,
         total,
@@ -76,6 +93,8 @@ def command(
         quantity=quantity,
         sizes=posed.given,
         relations=posed.where,
+        filters=[*posed.conditions, *filters],
+        per=per,
         **posed.conventions,
     )
     with progress("combinations") as told:

@@ -38,9 +38,11 @@ FORMATS = ("csv", "parquet", "jsonl")
     "filters",
     multiple=True,
     metavar="CONDITION",
-    help="Keep only rows that satisfy a condition, such as 'params <= 7e9', 'E = A*D' or '64 divides E'.",
+    help="Keep only rows that satisfy conditions on sizes and quantities, such as '64 divides E' or "
+    "'inference-memory(C=32768, B=1) <= 80GB and decode-flops <= 2e10'.",
 )
-@click.option("--pareto", metavar="COLUMN,COLUMN", help="Keep only Pareto-optimal rows: flops,max:params.")
+@arguments.per
+@click.option("--pareto", metavar="COLUMN,COLUMN", help="Keep only Pareto-optimal rows: flops,max:params/kv-cache.")
 @click.option("--limit", type=int, metavar="N", help="Keep only the first N rows, sorted by --sort-by.")
 @click.option("--sort-by", metavar="COLUMN", help="The sort key for --limit, ascending; max:COLUMN for descending.")
 @arguments.option
@@ -60,6 +62,7 @@ def command(
     given: tuple[str, ...],
     where: tuple[str, ...],
     filters: tuple[str, ...],
+    per: str | None,
     pareto: str | None,
     limit: int | None,
     sort_by: str | None,
@@ -81,6 +84,7 @@ def command(
     from ..algebra.grid import Axis, Grid
     from ..algebra.row_files import RowFile
     from ..algebra.sweep import sweep
+    from ..language.parsing.quantity_text import separated
 
     if as_json and output is not None:
         raise click.UsageError("--json prints the rows and -o writes them; remove one of the two")
@@ -97,15 +101,18 @@ def command(
 
         extension = check_output(output, "a sweep", (*FORMATS, *plot_output.FORMATS))
     grid = Grid(tuple(map(Axis.read, axes))) if file is None else None
-    posed = arguments.parse_open_model(target, quantities, given, where, options)
+    objectives = separated(pareto, ",") if pareto is not None else []
+    texts = [*filters, *([per] if per is not None else []), *objectives, *([sort_by] if sort_by is not None else [])]
+    posed = arguments.parse_open_model(target, quantities, given, where, options, texts)
     found = sweep(
         posed.model,
         grid or RowFile.open(str(file), posed.model.settable),
         quantities,
         sizes=posed.given,
         relations=posed.where,
-        filters=filters,
-        pareto=pareto.split(",") if pareto is not None else (),
+        filters=[*posed.conditions, *filters],
+        per=per,
+        pareto=objectives,
         limit=limit,
         sort_by=sort_by,
         **posed.conventions,

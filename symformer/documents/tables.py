@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from importlib import import_module
 from io import StringIO
 from math import prod
@@ -132,8 +133,9 @@ def _jsonl(found: _Columns, file: BinaryIO) -> tuple[Put, Callable[[], None]]:
 
     def put(block: dict[str, Any]) -> None:
         for row in zip(*(block[name].tolist() for name in names), strict=True):
+            values = (str(each) if isinstance(each, Fraction) else each for each in row)
             line = ", ".join(
-                f"{name}: {json.dumps(each, ensure_ascii=False)}" for name, each in zip(spelt, row, strict=True)
+                f"{name}: {json.dumps(each, ensure_ascii=False)}" for name, each in zip(spelt, values, strict=True)
             )
             file.write(f"{{{line}}}\n".encode())
 
@@ -154,7 +156,7 @@ def _parquet(found: _Columns, file: BinaryIO) -> tuple[Put, Callable[[], None]]:
             raise DocumentError(f"{name} can have {digits} digits here, more than the {WIDE} of Parquet; write .csv")
         make = arrow.decimal128 if digits <= NARROW else arrow.decimal256
         types[name] = make(NARROW if digits <= NARROW else WIDE, 0) if kind == "object" else arrow.int64()
-        if kind == "text":
+        if kind in ("text", "fraction"):
             types[name] = arrow.string()
     schema = arrow.schema([arrow.field(name, types[name], nullable=False) for name in found.names])
     writer = parquet.ParquetWriter(file, schema)
@@ -164,6 +166,7 @@ def _parquet(found: _Columns, file: BinaryIO) -> tuple[Put, Callable[[], None]]:
         for name in found.names:
             column = block[name]
             values = [Decimal(int(each)) for each in column] if found.kinds[name] == "object" else column
+            values = list(map(str, column)) if found.kinds[name] == "fraction" else values
             columns.append(arrow.array(values, types[name]))
         writer.write_table(arrow.Table.from_arrays(columns, schema=schema))
 

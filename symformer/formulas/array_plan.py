@@ -166,7 +166,7 @@ class ArrayPlan:
         for each in program.definitions:
             nodes = tuple(horner(argument, extent) for argument in each.arguments)
             within = [node.within(known, seen) for node in nodes]
-            known[each.name] = _range_of(each.function, within)
+            known[each.name] = range_of(each.function, within)
             seen.append(known[each.name])
             extent[each.name] = _joined(extent[name] for argument in each.arguments for name in argument.names)
             definitions.append((each, nodes))
@@ -261,7 +261,7 @@ def _joined(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
     return found
 
 
-def _range_of(function: str, within: list[Range]) -> Range:
+def range_of(function: str, within: list[Range]) -> Range:
     if function == "sum":
         return within[0]
     if function == "min":

@@ -25,10 +25,27 @@ def compiled(formula: Formula) -> Compiled:
     """Compile a formula for integers and arrays. Raises OptionError for a ratio, which is not an integer."""
     if not formula.additive:
         raise OptionError(f"{formula.id} is a {formula.form}, not an integer; use {formula.sides} separately")
+    return _compiled(formula, whole=True)
+
+
+def is_integral(formula: Formula) -> bool:
+    """Return whether the value of a formula is an integer where its conditions hold.
+
+    Arithmetic on formulas has no such condition, so its form decides.
+    """
+    return formula.additive and (formula.form != "combination" or bool(formula.expanded.is_integer))
+
+
+def compiled_exactly(formula: Formula) -> Compiled:
+    """Compile a formula whose value need not be an integer: its program has the numerator and the denominator."""
+    return _compiled(formula, whole=is_integral(formula))
+
+
+def _compiled(formula: Formula, whole: bool) -> Compiled:
     known = formula.source.known if formula.source is not None else {}
     relations = formula.relations
     given = {str(size): number for size, number in known.items() if size not in relations}
-    made = program(formula.expanded, formula.constraints, relations, formula.id, formula.totals)
+    made = program(formula.exact_value, formula.constraints, relations, formula.id, formula.totals, whole)
     takes = formula.accepted_sizes
     names = {name: str(size) for name, size in takes.names.items()}
     return Compiled(formula.id, made, tuple(map(str, formula.symbols)), frozenset(map(str, takes)), given, names)
@@ -40,20 +57,24 @@ def program(
     relations: Mapping[Symbol, Expr] | None = None,
     what: str = "",
     totals: Container[Symbol] = (),
+    whole: bool = True,
+    replaced: Container[Symbol] = (),
 ) -> Program:
     """Return the program of an expression with its conditions and the relations between sizes.
 
-    Of the sizes that relations determine, only ``totals`` can be zero: the number of layers of one kind.
+    Of the sizes that relations determine, only ``totals`` can be zero: the number of layers of one kind. The value is
+    an integer, unless ``whole`` is False. ``replaced`` are the sizes that only this formula replaces.
     """
     writer, relations = _Writer(), relations or {}
     value = writer.read(expr)
     held = []
     for size, relation in relations.items():
         least = 0 if size in totals and not relation.is_positive else 1
-        held += [writer.sound(size, relation, least), writer.equal(size, relation)]
+        held += [writer.sound(size, relation, least)]
+        held += [] if size in replaced else [writer.equal(size, relation)]
     for each in conditions:
         held.append(writer.held(each, relations))
-    if value.denominator != UNIT:
+    if whole and value.denominator != UNIT:
         held.append(ProgramCondition(f"{what} is whole", (Test("divides", value.denominator, value.above),)))
     held = [*writer.divisors, *held]
     made = Program(value, tuple(writer.definitions))
@@ -181,4 +202,6 @@ class _Writer:
         (above, beside), _, below = together([left, right])
         even = [(name, 1) for name, power in below if power % 2 and name.startswith(CALL)]
         more = Polynomial.of([(tuple(even), 1)]) if even else UNIT
+        if how == "less":  # both sides are integers
+            return Test("at most", above * more + UNIT, beside * more)
         return Test(how, above * more, beside * more)

@@ -161,6 +161,11 @@ class Formula(Operators, Tabular, Immutable, Shown):
         """The expanded polynomial."""
         return self._expanded
 
+    @property
+    def exact_value(self) -> Expr:
+        """The value as an expression over the sizes, in which the relations are substituted."""
+        return self.expanded
+
     @cached_property
     def _expanded(self) -> Expr:
         """The sum over the parts, expanded before the totals are substituted.
@@ -933,6 +938,8 @@ class Combination(Formula):
     """The result of arithmetic on formulas. It has a value where they agree on the sizes, and no rows of its own."""
 
     formulas: tuple[Formula, ...] = field(kw_only=True)  # the formulas that it combines, whose conditions hold for it
+    form: ClassVar[str] = "combination"
+    sides: ClassVar[str] = "the formulas that it combines"
 
     @classmethod
     def of_formulas(cls, id: str, expr: Expr, unit: str, formulas: Iterable[Formula]) -> Combination:

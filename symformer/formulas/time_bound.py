@@ -47,6 +47,11 @@ class TimeBound(Formula):
         return longer_time(self.moved.display_expr, self.work.display_expr)
 
     @property
+    def exact_value(self) -> Expr:
+        """The longer of both times, in which the relations are substituted."""
+        return longer_time(self.moved.expanded, self.work.expanded)
+
+    @property
     def symbols(self) -> tuple[Symbol, ...]:
         """The symbols of both sides, the bandwidth and the peak."""
         found = self.moved.expanded.free_symbols | self.work.expanded.free_symbols | {N_bw, N_peak}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 
 from .errors import ArithmeticTextError, quoted
@@ -16,6 +17,17 @@ MAX_LENGTH, MAX_EXPONENT = 60, 40
 _RATE = re.compile(_WRITTEN.pattern + r"(/s)?", re.ASCII)
 _FLOPS = re.compile(r"([kKMGTPE]?)FLOP[sS]?")
 _POWERS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
+_MEASURED = re.compile(r"(\d+(?:[,_]\d{3})*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?\s*([A-Za-zµ]*|%)")
+_COUNTED = re.compile(r"([kKMGTPE]?)(FLOP|MAC)s?")
+_WORDS: Mapping[str, tuple[str, int | Fraction]] = {
+    **dict.fromkeys(("byte", "bytes"), ("bytes", 1)),
+    **dict.fromkeys(("element", "elements", "parameter", "parameters"), ("elements", 1)),
+    **dict.fromkeys(("token", "tokens"), ("tokens", 1)),
+    **dict.fromkeys(("s", "second", "seconds"), ("seconds", 1)),
+    "ms": ("seconds", Fraction(1, 10**3)),
+    **dict.fromkeys(("us", "µs"), ("seconds", Fraction(1, 10**6))),
+    "ns": ("seconds", Fraction(1, 10**9)),
+}
 _RATE_FORMS = "write bytes as in 3.35TB/s, or FLOPs as in 989TFLOP/s"
 
 
@@ -61,16 +73,61 @@ def rate(text: str, unit: str = "") -> int:
     return value
 
 
+def measured(text: str, unit: str = "") -> tuple[Fraction, str]:
+    """Parse a number that may have a percent sign, a prefix or a unit, and return its value and its unit.
+
+    Parameters
+    ----------
+    text
+        The number, such as ``"80GB"``, ``"2e10 FLOPs"``, ``"50%"`` or ``"0.9"``.
+    unit
+        The unit of the quantity that it is compared with; "" if that has none.
+
+    Raises
+    ------
+    ArithmeticTextError
+        If it is no such number, or in another unit.
+
+    Examples
+    --------
+    >>> measured("80GB"), measured("2e10 FLOPs")[1], measured("50%")[0], measured("10 ms")
+    ((Fraction(80000000000, 1), 'bytes'), 'FLOPs', Fraction(1, 2), (Fraction(1, 100), 'seconds'))
+
+    """
+    found = _MEASURED.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
+    if found is None:
+        raise ArithmeticTextError(f"{quoted(text)} is not a number with a unit; write 7e9, 80GB, 50% or 2e10 FLOPs")
+    suffix = found[4]
+    value = _fraction(text, found, 1)
+    if suffix == "%":
+        return value / 100, ""
+    own, times = _WORDS.get(suffix, ("", None))
+    if (flops := _COUNTED.fullmatch(suffix)) is not None:
+        own, times = f"{flops[2]}s", _POWERS[flops[1]]
+    if suffix in _BYTES:
+        own, times = "bytes", _BYTES[suffix]
+    if times is None:
+        return value * _times(text, suffix, unit), ""
+    if unit and own != unit:
+        raise ArithmeticTextError(f"{quoted(text)} is in {own}, but it is compared with {unit}")
+    return value * times, own
+
+
 def _integer(text: str, found: re.Match[str], times: int) -> int:
     """Return the number of a match times the value of its suffix. Raises ArithmeticTextError."""
-    whole, part, exponent = found[1], found[2], found[3]
-    if int(exponent or 0) > MAX_EXPONENT:
-        raise ArithmeticTextError(f"the exponent of {quoted(text)} is more than {MAX_EXPONENT}")
-    digits = re.sub("[,_]", "", whole) + (part or "")
-    value = Fraction(int(digits), 10 ** len(part or "")) * 10 ** int(exponent or 0) * times
+    value = _fraction(text, found, times)
     if value.denominator != 1:
         raise ArithmeticTextError(f"{quoted(text)} is {format_value(str(value))[1:-1]}, which is not an integer")
     return int(value)
+
+
+def _fraction(text: str, found: re.Match[str], times: int) -> Fraction:
+    """Return the number of a match times the value of its suffix, as a fraction. Raises ArithmeticTextError."""
+    whole, part, exponent = found[1], found[2], int(found[3] or 0)
+    if abs(exponent) > MAX_EXPONENT:
+        raise ArithmeticTextError(f"the exponent of {quoted(text)} is more than {MAX_EXPONENT}")
+    digits = re.sub("[,_]", "", whole) + (part or "")
+    return Fraction(int(digits), 10 ** len(part or "")) * Fraction(10) ** exponent * times
 
 
 def _times(text: str, suffix: str, unit: str) -> int:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from sympy import Expr, Integer, Rational, Symbol, ceiling, expand, floor
 
@@ -26,7 +27,14 @@ _ONE_ARGUMENT = ("ceil", "floor")
 _Read = tuple[Expr, ExpansionBound]  # an expression and the bound on its expanded form
 
 
-def parse(text: str, own: Collection[Symbol] = (), *, any_name: bool = False) -> Expr:
+def parse(
+    text: str,
+    own: Collection[Symbol] = (),
+    *,
+    any_name: bool = False,
+    names: Mapping[str, Expr] = MappingProxyType({}),
+    shown: str = "",
+) -> Expr:
     """Parse arithmetic to a SymPy expression.
 
     Parameters
@@ -37,6 +45,10 @@ def parse(text: str, own: Collection[Symbol] = (), *, any_name: bool = False) ->
         The sizes of a model, which may be named as well as the letters of the alphabet.
     any_name
         Accept every name, for formulas that symformer saved itself.
+    names
+        Further names that may occur, each with what it stands for.
+    shown
+        The text that messages quote, if it is not ``text``.
 
     Raises
     ------
@@ -56,14 +68,14 @@ def parse(text: str, own: Collection[Symbol] = (), *, any_name: bool = False) ->
     if len(text) > MAX_LENGTH:
         raise ArithmeticTextError(f"the expression has {len(text):,} characters; the limit is {MAX_LENGTH:,}")
     if not text.isascii() or "#" in text:  # Python normalizes letters of other alphabets, and skips comments
-        raise _not_arithmetic(text)
+        raise _not_arithmetic(shown or text)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise _not_arithmetic(text) from None
-    return _Reader(text, own, any_name).read(tree.body, 0)[0]
+        raise _not_arithmetic(shown or text) from None
+    return _Reader(shown or text, own, any_name, names).read(tree.body, 0)[0]
 
 
 def _not_arithmetic(text: str) -> ArithmeticTextError:
@@ -75,8 +87,8 @@ class _Reader:
     short text, such as a power of a sum of powers, can have more terms than fit in memory.
     """
 
-    def __init__(self, text: str, own: Collection[Symbol], any_name: bool) -> None:
-        self.text, self.own, self.any_name = text, own, any_name
+    def __init__(self, text: str, own: Collection[Symbol], any_name: bool, names: Mapping[str, Expr]) -> None:
+        self.text, self.own, self.any_name, self.names = text, own, any_name, names
 
     def read(self, node: ast.expr, depth: int) -> _Read:
         if depth > MAX_DEPTH:
@@ -91,6 +103,8 @@ class _Reader:
                     raise ArithmeticTextError(f"{value!r} is not written as an integer; use digits only")
                 raise ArithmeticTextError(f"{value!r} is not an integer; sizes are positive integers")
             case ast.Name(id=name):
+                if name in self.names:
+                    return self.names[name], ExpansionBound.of(self.names[name], {})
                 if self.any_name:
                     return named_symbol(name), SYMBOL
                 if name.lower() in NO_NUMBERS:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...language.errors import SizeError
 from ...language.notation.latex import latex
+from ...language.notation.text import cell
 from ...language.sizes import substitute
 from ...language.symbols import named_symbol
 from ...output.chart import Chart, ReferenceLine, Series
@@ -31,7 +32,7 @@ def line(found: Solutions) -> Chart:
     (open_,) = found.unknowns
     size = open_.size
     numbers = {named_symbol(name): number for name, number in found.numbers.items()}
-    exact = substitute(found.formula.expanded, numbers)
+    exact = substitute(found.formula.exact_value, numbers)
     best = list(found.all) or [each for each in (found.nearest,) if each is not None]
     allowed = AllowedValues.of(size, found.formula.constraints, numbers)
     if open_.values is None:
@@ -41,11 +42,7 @@ def line(found: Solutions) -> Chart:
         xs = [number for number in open_.values[::step] if number in allowed]
     marked = [each.sizes[open_.name] for each in best[:DRAWN]]
     xs = sorted({*xs, *marked})
-    wanted = found.goal
-    ends = [wanted.high] if wanted.low in (None, wanted.high) else [wanted.low, wanted.high]
-    across = [
-        ReferenceLine(_wanted(found) if not place else "", each) for place, each in enumerate(ends) if each is not None
-    ]
+    across = [ReferenceLine(_wanted(found) if not place else "", each) for place, each in enumerate(found.goal.ends)]
     series = [
         Series("", xs, [value_at(exact, size, x) for x in xs]),
         Series("solutions" if found.all else "the nearest", marked, [each.value for each in best[:DRAWN]], "mark"),
@@ -82,5 +79,5 @@ def _notes(found: Solutions) -> list[str]:
     if len(found.all) == 1:
         only = found.all[0]
         sizes = ", ".join(f"${latex(named_symbol(name))} = {grouped(number)}$" for name, number in only.sizes.items())
-        return [f"{sizes}: {only.value:,} {found.formula.measure.unit}"]
+        return [f"{sizes}: {cell(only.value, found.formula.measure.unit)} {found.formula.measure.unit}"]
     return [escaped(part) for part in found.verdict.split("; ")]

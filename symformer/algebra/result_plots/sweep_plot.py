@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ...language.errors import OptionError
@@ -52,7 +53,7 @@ def front(found: Sweep) -> Chart:
     first, second = (each.name for each in found.pareto)
     every, count, step = _some(replace(found, pareto=()), (first, second))
     kept = found.table()
-    xs, ys = (list(map(int, kept[name].tolist())) for name in (first, second))
+    xs, ys = (list(map(_number, kept[name].tolist())) for name in (first, second))
     series = [Series("all configs", *every, "faint"), Series("on the front", xs, ys, "steps")]
     notes = [escaped(f"{len(xs):,} of {count:,} configs: {' and '.join(map(str, found.pareto))}"), *_drawn(count, step)]
     return Chart(_column(found, first), _column(found, second), series, (), notes, from_zero=False, logarithmic=True)
@@ -86,7 +87,7 @@ def line(found: Sweep) -> Chart:
         Series(
             escaped(each.measure.title) if several else "",
             [xs[row] for row in order],
-            [int(columns[each.measure.name][row]) for row in order],
+            [_number(columns[each.measure.name][row]) for row in order],
         )
         for each in found.formulas
     ]
@@ -102,7 +103,7 @@ def heat(found: Sweep) -> HeatMap:
     first, second = found.rows.names
     columns = found.table()
     rows = zip(*(columns[name].tolist() for name in (first, second, found.quantities[0])), strict=True)
-    numbers = {(int(x), int(y)): int(value) for x, y, value in rows}
+    numbers = {(int(x), int(y)): _number(value) for x, y, value in rows}
     if not numbers:
         raise OptionError("no rows remain, so there is nothing to plot")
     xs, ys = (sorted({pair[place] for pair in numbers}) for place in (0, 1))
@@ -112,20 +113,25 @@ def heat(found: Sweep) -> HeatMap:
     return HeatMap(label(named_symbol(first)), label(named_symbol(second)), title, xs, ys, numbers, notes)
 
 
-def _some(found: Sweep, names: tuple[str, str]) -> tuple[tuple[list[int], list[int]], int, int]:
+def _some(found: Sweep, names: tuple[str, str]) -> tuple[tuple[list[int | Fraction], list[int | Fraction]], int, int]:
     """Return two columns of all rows, or of every n-th row if there are too many, the number of rows, and n."""
     step = max(1, -(-found.rows.count // DRAWN))
-    columns: tuple[list[int], list[int]] = [], []
+    columns: tuple[list[int | Fraction], list[int | Fraction]] = [], []
     count = 0
     for block in found.chunks():
         length = len(block[names[0]])
         start = -count % step
         for column, name in zip(columns, names, strict=True):
-            column += [int(each) for each in block[name][start::step].tolist()]
+            column += [_number(each) for each in block[name][start::step].tolist()]
         count += length
     if not count:
         raise OptionError("no rows remain, so there is nothing to plot")
     return columns, count, step
+
+
+def _number(value: Any) -> int | Fraction:
+    """Return a number of a column as Python's own."""
+    return value if isinstance(value, Fraction) else int(value)
 
 
 def _drawn(count: int, step: int) -> list[str]:

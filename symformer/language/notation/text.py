@@ -204,6 +204,26 @@ def json_number(value: int | Fraction | None) -> int | str | None:
     return value.numerator if value.denominator == 1 else str(value)
 
 
+CELL_DIGITS = 6  # significant digits of a fraction in a table
+
+
+def cell(value: int | Fraction, unit: str = "") -> str:
+    """Return a value for a cell of a table: an integer with separators, and a fraction rounded to six digits.
+
+    >>> from fractions import Fraction
+    >>> cell(1024), cell(Fraction(1, 3), "FLOPs/byte"), cell(Fraction(1, 3), "of the FLOPs")
+    ('1,024', '0.333333', '33.3333%')
+    """
+    share = unit.startswith("of the ")
+    if value.denominator == 1 and not share:
+        return f"{int(value):,}"
+    shown = to_digits(Fraction(value) * (100 if share else 1), CELL_DIGITS)
+    spelt = f"{shown:,f}" if abs(shown.adjusted()) < 15 else f"{shown}"
+    return (
+        spelt.rstrip("0").rstrip(".") if "." in spelt and "E" not in spelt and value.denominator == 1 else spelt
+    ) + "%" * share
+
+
 SECONDS = "seconds"
 _PARTS = {0: "", 1: "m", 2: "µ", 3: "n"}  # the prefixes of a second, with their powers of 1000
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
