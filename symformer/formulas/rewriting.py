@@ -36,6 +36,7 @@ from .series import PowerSeries
 if TYPE_CHECKING:
     from .formula import Formula
 
+MAX_REMAINDER = 100  # characters of the remainder of a series
 EQUAL, ALIKE, TENDS = "=", "~", "->"
 _LATEX = {EQUAL: "=", ALIKE: r"\sim", TENDS: r"\to"}
 
@@ -71,6 +72,11 @@ class Rewriting(Immutable, Shown):
     order: GrowthOrder | None = None
     remainder: Expr | None = None
     series: PowerSeries | None = None
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether both sides are equal: not a leading part, a limit, or a series with a remainder."""
+        return self.relation == EQUAL and not self.remainder
 
     def latex(self) -> str:
         """Return LaTeX mathematics: both sides, and the growth order of a limit or a leading part."""
@@ -135,8 +141,11 @@ class Rewriting(Immutable, Shown):
         label = self.formula.label
         if self.relation == EQUAL:
             shown = self.shown
-            if self.series is not None and self.remainder != 0 and self.remainder is not None:
-                shown = Sum((*(shown.terms if isinstance(shown, Sum) else (shown,)), tree(self.remainder)))
+            terms = shown.terms if isinstance(shown, Sum) else (shown,)
+            if self._shows_remainder and self.remainder is not None:
+                shown = Sum((*terms, tree(self.remainder)))
+            elif self._error is not None:
+                return [Equation(Chain((label,), (Sum((*terms, self._error)),))), *map(Paragraph, self._series_lines())]
             chain = Chain((label,), (shown,))
             if not self._in_the_end:
                 chain.prove({})
@@ -153,6 +162,11 @@ class Rewriting(Immutable, Shown):
         return [Paragraph([*when, Math(label), " tends to ", *to, here, "."])]
 
     @property
+    def _shows_remainder(self) -> bool:
+        """Whether the remainder of a series is short enough to be printed, and its identity to be checked."""
+        return self.series is not None and self.remainder != 0 and len(code(self.series.remainder)) <= MAX_REMAINDER
+
+    @property
     def _in_the_end(self) -> bool:
         """Whether a series holds only for large sizes, because it contains one argument of a max or min."""
         return self.series is not None and any(
@@ -166,7 +180,7 @@ class Rewriting(Immutable, Shown):
         said: list[Line] = []
         if self._in_the_end:
             said.append(["This holds for large ", Math.of(size), ", where each minimum and maximum has one argument."])
-        if self.remainder != 0:
+        if self._shows_remainder:
             said.append(
                 [
                     "The last term is the exact remainder, of the order of ",
@@ -200,9 +214,9 @@ def rewritten(formula: Formula, form: str) -> Rewriting:
     if not isinstance(form, str):
         raise SizeError(f"{form!r} is not a form; {_KNOWN}")
     word, _, rest = form.strip().partition(" ")
-    if word not in _FORMS or (word != "factor") != bool(rest.strip()):
+    if word not in FORMS or (word != "factor") != bool(rest.strip()):
         raise SizeError(f"{quoted(form)} is not a form of a formula; {_KNOWN}")
-    return _FORMS[word](formula, form.strip(), rest.strip())
+    return FORMS[word](formula, form.strip(), rest.strip())
 
 
 def _factor(formula: Formula, form: str, rest: str) -> Rewriting:
@@ -234,6 +248,14 @@ def _brackets(expr: Expr) -> Tree:
     return flat[0] if len(flat) == 1 else Sum(tuple(flat))
 
 
+def _quotient(expr: Expr) -> Tree:
+    """Return a quotient with common factors in front of its brackets."""
+    above, below = fraction(expr)
+    if isinstance(above, Add) and (shown := _brackets(terms_gcd(above))) and not isinstance(shown, Sum):
+        return shown if below == 1 else FractionNode(shown, tree(below))
+    return tree(expr)
+
+
 def _apart(formula: Formula, form: str, rest: str) -> Rewriting:
     expr = formula.apart(rest)
     return Rewriting(formula, form, EQUAL, expr, tree(expr))
@@ -246,7 +268,7 @@ def _series(formula: Formula, form: str, rest: str) -> Rewriting:
             f"{quoted(order)} in {quoted(form)} is not the order of a series; write one such as 'series {size} 3'"
         )
     found = formula.series(size, int(order)) if order else formula.series(size)
-    terms = tuple(map(tree, found.terms))
+    terms = tuple(map(_quotient, found.terms))
     shown = Sum(terms) if len(terms) > 1 else terms[0] if terms else tree(Integer(0))
     order_ = GrowthOrder.infinite(found.size)
     return Rewriting(formula, form, EQUAL, found.expr, shown, order_, found.remainder, found)
@@ -266,7 +288,7 @@ def _limit(formula: Formula, form: str, rest: str) -> Rewriting:
     return Rewriting(formula, form, TENDS, found.expanded, tree(found.expanded), order)
 
 
-_FORMS: dict[str, Callable[[Formula, str, str], Rewriting]] = {
+FORMS: dict[str, Callable[[Formula, str, str], Rewriting]] = {
     "factor": _factor,
     "collect": _collect,
     "apart": _apart,

@@ -112,5 +112,7 @@ def _lowest(above: Expr, below: Expr) -> Expr:
 
 
 def _quotient(above: Expr, below: Expr) -> Expr:
+    if len(Add.make_args(above)) * len(Add.make_args(below)) > MAX_CANCELLED:  # else cancelling can take minutes
+        return above / below
     over, under = map(expand, fraction(cancel(above / below)))
     return Mul(over, 1 / under, evaluate=True)
