@@ -76,7 +76,7 @@ class Rewriting(Immutable, Shown):
     @property
     def is_identity(self) -> bool:
         """Whether both sides are equal: not a leading part, a limit, or a series with a remainder."""
-        return self.relation == EQUAL and not self.remainder
+        return self.relation == EQUAL and self._error is None
 
     def latex(self) -> str:
         """Return LaTeX mathematics: both sides, and the growth order of a limit or a leading part."""
@@ -107,7 +107,7 @@ class Rewriting(Immutable, Shown):
     @property
     def _error(self) -> Tree | None:
         """The order of the remainder of a series, as O(1/L³); None if it is exact."""
-        if self.series is None or self.remainder == 0:
+        if self.series is None or self.series.remainder == 0:
             return None
         power = self.series.order + 1
         below = Size(self.series.size) if power == 1 else Power(Size(self.series.size), power)
@@ -132,7 +132,7 @@ class Rewriting(Immutable, Shown):
         }
         if self.order is not None:
             found["order"] = str(self.order)
-        if self.remainder is not None:
+        if self.remainder is not None and (self.series is None or self._shows_remainder):
             found["remainder"] = code(self.remainder)
         return {**found, "value": json_number(self.value())}
 
@@ -164,7 +164,9 @@ class Rewriting(Immutable, Shown):
     @property
     def _shows_remainder(self) -> bool:
         """Whether the remainder of a series is short enough to be printed, and its identity to be checked."""
-        return self.series is not None and self.remainder != 0 and len(code(self.series.remainder)) <= MAX_REMAINDER
+        if self.series is None or self.series.remainder == 0:
+            return False
+        return len(code(self.series.remainder)) <= MAX_REMAINDER
 
     @property
     def _in_the_end(self) -> bool:
