@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +12,7 @@ from typing import Any
 from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, expand, floor, fraction, together
 
 from ..architectures import composed_model
+from ..formulas.branches import Branch, branches
 from ..formulas.formula import Formula
 from ..formulas.ratio import lowest
 from ..language.aliases import Alias, former
@@ -23,11 +24,52 @@ from ..language.symbols import NamedSizes, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table, setting
+from ..output.blocks import (
+    BriefBlock,
+    Heading,
+    Line,
+    Math,
+    Paragraph,
+    Piece,
+    Table,
+    listed,
+    maybe,
+    plain,
+    setting,
+)
 from .result import FormulaAnswer
 
 LONG = 160  # maximum number of characters of a readable formula
 BUILT = ("layers", "heads", "experts")  # units of the sizes whose unit increment is listed below the table
+
+
+@dataclass(frozen=True)
+class ChangeBranch(Immutable):
+    """The derivative and the elasticity of a formula in one branch of its calls of min and max."""
+
+    branch: Branch
+    derivative: Expr
+    elasticity: Expr | None  # None if the formula is 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the branch as JSON data."""
+        return {
+            "where": [f"{code(low)} < {code(high)}" for low, high in self.branch.conditions],
+            "derivative": code(self.derivative),
+            "elasticity": _code(self.elasticity),
+        }
+
+
+def _derivative(formula: Expr, size: Symbol) -> Expr:
+    above, below = fraction(together(formula))
+    if isinstance(below, Add) or any(isinstance(each, Add) for each in below.args):
+        return lowest(expand(diff(above, size) * below - above * diff(below, size)), expand(below**2))
+    return expand(diff(formula, size))
+
+
+def _elasticity(formula: Expr, derivative: Expr, size: Symbol) -> Expr:
+    above, below = fraction(together(size * derivative / formula))
+    return lowest(expand(above), expand(below))
 
 
 @dataclass(frozen=True)
@@ -48,18 +90,42 @@ class Change(Immutable):
         """The partial derivative, or None if floor, ceiling, min or max make the formula non-differentiable."""
         if any(self.size in each.free_symbols for each in self.formula.atoms(floor, ceiling, Min, Max)):
             return None
-        above, below = fraction(together(self.formula))
-        if isinstance(below, Add) or any(isinstance(each, Add) for each in below.args):
-            return lowest(expand(diff(above, self.size) * below - above * diff(below, self.size)), expand(below**2))
-        return expand(diff(self.formula, self.size))
+        return _derivative(self.formula, self.size)
 
     @cached_property
     def elasticity(self) -> Expr | None:
         """The elasticity, the percentage change per percent of the size: derivative times size over value."""
         if self.derivative is None or self.formula == 0:
             return None
-        above, below = fraction(together(self.size * self.derivative / self.formula))
-        return lowest(expand(above), expand(below))
+        return _elasticity(self.formula, self.derivative, self.size)
+
+    @cached_property
+    def branches(self) -> tuple[ChangeBranch, ...]:
+        """The derivative and the elasticity in each branch of the calls of min and max that contain the size.
+
+        Empty without such calls, with more than eight branches, or if the size is inside floor or ceiling.
+
+        >>> from symformer.language.symbols import C, C_win, E
+        >>> for each in Change(C, 2*E*Min(C, C_win - 1), {}).branches:
+        ...     print(each.branch.text, each.derivative, each.elasticity)
+        C < C_win - 1 2*E 1
+        C_win - 1 < C 0 0
+        """
+        if self.derivative is not None or any(
+            self.size in each.free_symbols for each in self.formula.atoms(floor, ceiling)
+        ):
+            return ()
+        found = []
+        for each in branches(self.formula, self.size):
+            derivative = _derivative(each.expr, self.size)
+            elasticity = None if each.expr == 0 else _elasticity(each.expr, derivative, self.size)
+            found.append(ChangeBranch(each, derivative, elasticity))
+        return tuple(found)
+
+    @property
+    def active(self) -> ChangeBranch | None:
+        """The branch at the numbers of the sizes; None if a size has no number, or on the border of two branches."""
+        return next((each for each in self.branches if each.branch.holds(self.numbers)), None)
 
     @cached_property
     def one_more(self) -> Expr:
@@ -202,6 +268,15 @@ class Sensitivity(FormulaAnswer):
                     "derivative_value": json_number(each.evaluate(each.derivative)),
                     "elasticity": _code(each.elasticity),
                     "elasticity_value": json_number(each.evaluate(each.elasticity)),
+                    **({"branches": [one.to_json() for one in each.branches]} if each.branches else {}),
+                    **(
+                        {
+                            "branch_derivative_value": json_number(each.evaluate(active.derivative)),
+                            "branch_elasticity_value": json_number(each.evaluate(active.elasticity)),
+                        }
+                        if (active := each.active) is not None
+                        else {}
+                    ),
                     "one_more": _code(each.one_more),
                     "one_more_value": json_number(each.evaluate(each.one_more)),
                     "one_more_breaks": self.violated_conditions.get(each.size),
@@ -258,12 +333,18 @@ class Sensitivity(FormulaAnswer):
 
     def _row(self, each: Change) -> list[Line]:
         """Return the cells of one size."""
-        elasticity = each.evaluate(each.elasticity)
+        active = each.active
+        elasticity = each.evaluate(each.elasticity if active is None else active.elasticity)
         percent: Line = [] if each.elasticity is None else _shown(each.elasticity)
+        if each.branches:
+            percent = _by_branch([(one.branch, one.elasticity) for one in each.branches])
+            derivative = _by_branch([(one.branch, one.derivative) for one in each.branches])
+        else:
+            derivative = _shown(each.derivative)
         return [
             [Math.of(each.size)],
             [] if each.value is None else [f"{each.value:,}"],
-            _shown(each.derivative),
+            derivative,
             percent if elasticity is None else [_digits(elasticity)],
             _shown(each.one_more),
             [cost] if (cost := _number(each.evaluate(each.one_more))) else [],
@@ -296,6 +377,18 @@ def _shown(expr: Expr | None) -> Line:
     if expr is None:
         return ["none"]
     return [Math.of(expr)] if len(code(expr)) <= LONG else ["long; JSON has it"]
+
+
+def _by_branch(found: Sequence[tuple[Branch, Expr | None]]) -> Line:
+    """Return an expression for each branch, with its conditions."""
+    lines: list[Line] = []
+    for branch, expr in found:
+        said: list[Piece] = ["none" if expr is None else Math.of(expr), " if "]
+        for place, (low, high) in enumerate(branch.conditions):
+            said += [*maybe(place, " and "), Math.of(low), " < ", Math.of(high)]
+        lines.append(said)
+    line = listed(*lines, last=", ")
+    return line if len(plain(line)) <= LONG else ["long; JSON has it"]
 
 
 def _number(value: Fraction | None) -> str:

@@ -37,11 +37,11 @@ SHIFTED = 24  # terms of a coefficient whose sign is decided by expanding it aro
 Orders = dict[tuple[int, ...], Expr]  # the powers of the growing sizes, and the coefficient in the other sizes
 
 
-def leading_terms(expr: Expr, order: GrowthOrder, name: str = "the formula") -> Expr:
+def leading_terms(expr: Expr, order: GrowthOrder, name: str = "the formula", *, partial: bool = False) -> Expr:
     """Return the terms that no other term dominates in a growth order; of a quotient, those above over those below.
 
     If all leading terms have one sign, the formula divided by them tends to 1. An argument of max or min that wins in
-    the end replaces it.
+    the end replaces it. With ``partial``, the order may name sizes that the formula does not contain.
 
     Raises
     ------
@@ -59,12 +59,12 @@ def leading_terms(expr: Expr, order: GrowthOrder, name: str = "the formula") -> 
     E*Min(C, C_win) + E
 
     """
-    above, below = _sides(expr, order, name)
+    above, below = _sides(expr, order, name, partial)
     top, bottom = (_sum(_leading(side, order, name), order) for side in (above, below))
     return expand(top / bottom) if not isinstance(bottom, Add) else _lowest(top, bottom)
 
 
-def limit_in(expr: Expr, order: GrowthOrder, name: str = "the formula") -> Expr:
+def limit_in(expr: Expr, order: GrowthOrder, name: str = "the formula", *, partial: bool = False) -> Expr:
     """Return the limit of a formula in a growth order: an expression in the fixed sizes, or plus or minus infinity.
 
     Raises
@@ -82,7 +82,7 @@ def limit_in(expr: Expr, order: GrowthOrder, name: str = "the formula") -> Expr:
     0
 
     """
-    above, below = _sides(expr, order, name)
+    above, below = _sides(expr, order, name, partial)
     if above == 0:
         return Integer(0)
     top, bottom = _leading(above, order, name), _leading(below, order, name)
@@ -174,9 +174,10 @@ def _smooth(expr: Expr) -> tuple[Expr, set[Symbol]]:
     return expr, errors
 
 
-def _sides(expr: Expr, order: GrowthOrder, name: str) -> tuple[Expr, Expr]:
+def _sides(expr: Expr, order: GrowthOrder, name: str, partial: bool) -> tuple[Expr, Expr]:
     """Return the numerator and the denominator of a formula in the end, expanded. Raises SizeError."""
-    if missing := [str(size) for size in order.sizes if size not in expr.free_symbols]:
+    missing = [str(size) for size in order.sizes if size not in expr.free_symbols]
+    if missing and not partial:
         has = ", ".join(sorted(map(str, expr.free_symbols)))
         raise SizeError(f"{name} does not depend on {' and '.join(missing)}; its sizes are {has or 'none'}")
     expr = in_the_end(expr, order, name)

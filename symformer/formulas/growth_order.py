@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import gcd, lcm
 
 from sympy import Expr, Mul, Symbol
@@ -101,6 +101,21 @@ class GrowthOrder(Immutable):
     def infinite(cls, *sizes: Symbol) -> GrowthOrder:
         """Return the order in which each of some sizes tends to infinity, in any relation to the others."""
         return cls.of(*(({size: 1}, {}) for size in sizes))
+
+    def renamed(self, names: Mapping[Symbol, Iterable[Symbol]]) -> GrowthOrder:
+        """Return the order in which each size stands for some others; a clause holds for each choice of them.
+
+        >>> from symformer.language.symbols import E, H, L, S
+        >>> print(GrowthOrder.read("S >> E").renamed({S: [S], E: [H, L]}))
+        S >> H, S >> L
+        """
+        chains = []
+        for chain in self.chains:
+            sizes = list(dict.fromkeys(size for each in chain for size in each))
+            for choice in product(*(names[size] for size in sizes)):
+                put = dict(zip(sizes, choice, strict=True))
+                chains.append(tuple({put[size]: power for size, power in each.items()} for each in chain))
+        return GrowthOrder.of(*chains)
 
     @cached_property
     def sizes(self) -> tuple[Symbol, ...]:

@@ -201,6 +201,8 @@ class Rewriting(Immutable, Shown):
         if part is None or not whole or part == whole:
             return []
         left = 1 - part / whole
+        if left > 1:
+            return [", which has the opposite sign with these sizes"]
         much = f"omits {percent(left)} of it" if left > 0 else f"exceeds it by {percent(-left)}"
         return [f", which {much} with these sizes"]
 
