@@ -9,11 +9,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, expand, floor, fraction, together
+from sympy import Add, Expr, Max, Min, Rational, Symbol, ceiling, diff, expand, floor, fraction, together
 
 from ..architectures import composed_model
+from ..formulas.asymptotics import leading_terms
 from ..formulas.branches import Branch, branches
 from ..formulas.formula import Formula
+from ..formulas.growth_order import GrowthOrder
 from ..formulas.ratio import lowest
 from ..language.aliases import Alias, former
 from ..language.errors import SizeError, SymformerError
@@ -33,12 +35,12 @@ from ..output.blocks import (
     Piece,
     Table,
     listed,
-    maybe,
     plain,
     setting,
 )
 from .result import FormulaAnswer
 
+SHORT = 100  # the largest denominator that is not printed as a decimal
 LONG = 160  # maximum number of characters of a readable formula
 BUILT = ("layers", "heads", "experts")  # units of the sizes whose unit increment is listed below the table
 
@@ -109,7 +111,7 @@ class Change(Immutable):
         >>> for each in Change(C, 2*E*Min(C, C_win - 1), {}).branches:
         ...     print(each.branch.text, each.derivative, each.elasticity)
         C < C_win - 1 2*E 1
-        C_win - 1 < C 0 0
+        C > C_win - 1 0 0
         """
         if self.derivative is not None or any(
             self.size in each.free_symbols for each in self.formula.atoms(floor, ceiling)
@@ -147,14 +149,11 @@ class Change(Immutable):
         >>> Change(L, 3*L**2*E + L, {}).asymptote, Change(C, 2*Min(C, 4095) + 5, {}).asymptote
         (3*E*L**2, 8195)
         """
-        smooth = _in_the_end(self.univariate, self.size)
-        if smooth is None:
-            return None
-        above, below = fraction(together(smooth))
-        top, bottom = (_leading(expand(each), self.size) for each in (above, below))
-        if top is None or bottom is None:
-            return None
-        return expand(top / bottom) if not isinstance(bottom, Add) else top / bottom
+        if self.size not in self.univariate.free_symbols:
+            return self.univariate
+        with suppress(SizeError):
+            return leading_terms(self.univariate, GrowthOrder.infinite(self.size))
+        return None
 
     def evaluate(self, expr: Expr | None) -> Fraction | None:
         """Return the exact value of an expression, or None if a size has no number."""
@@ -166,48 +165,6 @@ class Change(Immutable):
     # Former names
     alone = Alias("univariate")
     at = Alias("evaluate")
-
-
-def _in_the_end(expr: Expr, size: Symbol) -> Expr | None:
-    """Return the asymptotic form for a large size: quotients without rounding, and one argument of each min or max."""
-    if size not in expr.free_symbols or expr.is_Symbol:
-        return expr
-    arguments = [_in_the_end(each, size) for each in expr.args]
-    if any(each is None for each in arguments):
-        return None
-    if isinstance(expr, floor | ceiling):
-        return arguments[0]
-    if isinstance(expr, Min | Max):
-        parts = [Poly(each, size) for each in arguments if each.is_polynomial(size)]  # type: ignore[union-attr]
-        if len(parts) < len(arguments):
-            return None
-        most = max(each.degree() for each in parts)
-        if isinstance(expr, Max):
-            parts = [each for each in parts if each.degree() == most]
-        else:
-            least = min(each.degree() for each in parts)
-            parts = [each for each in parts if each.degree() == least]
-        if len(parts) == 1:
-            return parts[0].as_expr()
-        if most == min(each.degree() for each in parts) == 0:
-            return expr.func(*(each.as_expr() for each in parts))
-        leading = [each.LC() for each in parts]
-        if not all(each.is_number for each in leading):
-            return None
-        chosen = (min if isinstance(expr, Min) else max)(leading)
-        parts = [each for each in parts if each.LC() == chosen]
-        return parts[0].as_expr() if len(parts) == 1 else None
-    return expr.func(*arguments)
-
-
-def _leading(expr: Expr, size: Symbol) -> Expr | None:
-    """Return the terms with the highest power of a size, or None for a non-polynomial."""
-    if expr == 0:
-        return expr
-    if not expr.is_polynomial(size):
-        return None
-    exact = Poly(expr, size)
-    return expand(exact.LC() * size ** exact.degree())
 
 
 @dataclass(frozen=True, repr=False)
@@ -348,7 +305,7 @@ class Sensitivity(FormulaAnswer):
             percent if elasticity is None else [_digits(elasticity)],
             _shown(each.one_more),
             [cost] if (cost := _number(each.evaluate(each.one_more))) else [],
-            _shown(each.asymptote),
+            _decimal(each.asymptote),
         ]
 
     def _notes(self) -> list[Line]:
@@ -379,14 +336,24 @@ def _shown(expr: Expr | None) -> Line:
     return [Math.of(expr)] if len(code(expr)) <= LONG else ["long; JSON has it"]
 
 
+def _decimal(expr: Expr | None) -> Line:
+    """Return a sum with its long fractions as decimals, such as ``≈ 0.0001257·L`` for 82,256L/654,296,875."""
+    parts = [] if expr is None else [term.as_coeff_Mul() for term in Add.make_args(expr)]
+    if expr is None or all(number.q <= SHORT for number, _ in parts):
+        return _shown(expr)
+    line: list[Piece] = ["≈ "]
+    for place, (number, rest) in enumerate(parts):
+        sign = "-" if number < 0 else ""
+        line += [f" {sign or '+'} " if place else sign, _digits(abs(Fraction(int(number.p), int(number.q))))]
+        line += ["·", Math.of(rest)] if rest != 1 else []
+    return line if len(plain(line)) <= LONG else ["long; JSON has it"]
+
+
 def _by_branch(found: Sequence[tuple[Branch, Expr | None]]) -> Line:
     """Return an expression for each branch, with its conditions."""
     lines: list[Line] = []
     for branch, expr in found:
-        said: list[Piece] = ["none" if expr is None else Math.of(expr), " if "]
-        for place, (low, high) in enumerate(branch.conditions):
-            said += [*maybe(place, " and "), Math.of(low), " < ", Math.of(high)]
-        lines.append(said)
+        lines.append(["none" if expr is None else Math.of(expr), " if ", *listed(*branch.lines)])
     line = listed(*lines, last=", ")
     return line if len(plain(line)) <= LONG else ["long; JSON has it"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from sympy import Expr, Max, Min, Symbol, expand
 
 from ..language.frozen import Immutable
-from ..language.notation.text import text
 from ..language.sizes import Numbers, substitute
+from ..output.blocks import Line, Math, plain
 
 MAX_BRANCHES = 8  # more are not told apart
 
@@ -42,7 +42,15 @@ class Branch(Immutable):
     @property
     def text(self) -> str:
         """The conditions, such as ``C < C_win - 1``."""
-        return " and ".join(f"{text(low)} < {text(high)}" for low, high in self.conditions)
+        return " and ".join(plain(line) for line in self.lines)
+
+    @property
+    def lines(self) -> list[Line]:
+        """The conditions, each with a single size on its left if it has one."""
+        return [
+            [Math.of(high), " > ", Math.of(low)] if high.is_Symbol else [Math.of(low), " < ", Math.of(high)]
+            for low, high in self.conditions
+        ]
 
 
 def branches(expr: Expr, size: Symbol) -> tuple[Branch, ...]:
@@ -54,7 +62,7 @@ def branches(expr: Expr, size: Symbol) -> tuple[Branch, ...]:
     >>> for each in branches(2*E*Min(C, C_win - 1), C):
     ...     print(each.text, each.expr)
     C < C_win - 1 2*C*E
-    C_win - 1 < C 2*C_win*E - 2*E
+    C > C_win - 1 2*C_win*E - 2*E
     >>> branches(2*E*Min(C, C_win - 1), E)[0].conditions
     ()
     """
