@@ -70,8 +70,12 @@ def _derivative(formula: Expr, size: Symbol) -> Expr:
 
 
 def _elasticity(formula: Expr, derivative: Expr, size: Symbol) -> Expr:
-    above, below = fraction(together(size * derivative / formula))
-    return lowest(expand(above), expand(below))
+    above, below = map(expand, fraction(together(size * derivative / formula)))
+    one, other = (Add.make_args(each)[0].as_coeff_Mul()[0] for each in (above, below))
+    for factor in (one / other, -one / other):
+        if len(Add.make_args(above)) == len(Add.make_args(below)) and expand(above - factor * below) == 0:
+            return factor  # the formula is proportional to a power of the size
+    return lowest(above, below)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..language.frozen import Immutable
 from ..language.limits import ExpansionBound
 from ..language.notation.display_tree import Label, Number, tree
 from ..language.notation.latex import latex
-from ..language.notation.text import code, rounded, text
+from ..language.notation.text import code, is_short, rounded, text
 from ..language.sizes import (
     Condition,
     Equals,
@@ -733,9 +733,10 @@ class Formula(Calculus, Tabular, Immutable, Shown):
         if self.display_expr.free_symbols and set(self.symbols) <= self._known.keys():
             with suppress(SizeError):  # a ratio to 0
                 value = self.value()
-                steps.append(Number(value) if value == int(value) else tree(Rational(value)))
                 near = rounded(value, self.measure.unit)
-                reasons = [[], [near.replace("≈", "about")]] if near else []
+                if is_short(value) or not near:
+                    steps.append(Number(value) if value == int(value) else tree(Rational(value)))
+                reasons = [*([[]] * (len(steps) - 1)), [near.replace("≈", "about")]] if near else []
         return Equation(Chain((self.label,), tuple(steps)), reasons=reasons)
 
     @property
