@@ -146,6 +146,25 @@ def test_sum_of_decoding_steps_is_generation() -> None:
         total.value({**sizes, "S": 3, "N_new": 4, "C": 5})
 
 
+def test_prompt_and_decoding_steps_are_generation() -> None:
+    gpt2 = sf.model("gpt2")
+    steps = gpt2.formula("decode-flops").sum("C", "S", "S + N_new - 2")
+    assert gpt2.formula("prefill-flops", logits="last") + steps == gpt2.formula("generation-flops")
+
+
+@pytest.mark.parametrize(("prompt", "new"), [(10, 5), (4_085, 21), (5_000, 7)])
+def test_sum_of_decoding_steps_through_a_window(prompt: int, new: int) -> None:
+    """Mistral 7B: 32 layers, 4,096 wide, 32 heads of 128, window 4,096, 8 groups, H = 14,336, V = 32,000."""
+
+    def step(cached: int) -> int:
+        keys = min(cached + 1, 4_096)
+        matrices = 2 * 4_096 * 32 * 128 + 2 * 4_096 * 8 * 128 + 3 * 4_096 * 14_336
+        return 2 * (32 * (matrices + 2 * keys * 32 * 128) + 32_000 * 4_096)
+
+    total = sf.model("mistral-7b-v0.1").formula("decode-flops").sum("C", "S", "S + N_new - 2")
+    assert total.value(B=1, S=prompt, N_new=new) == sum(step(c) for c in range(prompt, prompt + new - 1))
+
+
 def test_sum_over_layers_of_different_widths() -> None:
     mlp = sf.component("gated-mlp").params  # 3EH
     total = mlp.subs(H="64*L + 128").sum("L")

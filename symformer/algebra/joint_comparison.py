@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, cmp_to_key
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -109,16 +109,11 @@ def _sign(found: tuple[Span, ...], number: int) -> int:
 
 
 def _ranking(models: int, signs: Mapping[tuple[int, int], int]) -> tuple[tuple[int, ...], ...]:
-    """Return the places in descending order of their totals."""
-
-    def compared(one: int, other: int) -> int:
-        return -signs[one, other] if one < other else signs[other, one]
-
-    ordered = sorted(range(models), key=cmp_to_key(compared))
-    found: list[list[int]] = []
-    for place in ordered:
-        if found and compared(found[-1][-1], place) == 0:
-            found[-1].append(place)
-        else:
-            found.append([place])
-    return tuple(tuple(sorted(each)) for each in found)
+    """Return the places in descending order of their totals: by the number of smaller totals."""
+    smaller = [0] * models
+    for (one, other), sign in signs.items():
+        if sign:
+            smaller[one if sign > 0 else other] += 1
+    return tuple(
+        tuple(place for place in range(models) if smaller[place] == each) for each in sorted({*smaller}, reverse=True)
+    )
