@@ -152,7 +152,7 @@ def test_cache_bytes_per_token() -> None:
     assert "\nU_cache[3]/(BC) = 2·L_3·(R_kv + D_rope) = 2·L_3·R_kv + 2·L_3·D_rope\n" in text
     assert "\nwhere L_3 = L_dense + L_moe\n" in text
     assert "\nU_cache[1]/U_cache[3] = 2·L_1·G_1·D/(L_3·(R_kv + D_rope))\n" in text
-    assert "\nWith these sizes, it is 1,024/135 ≈ 7.585. " in text  # 524,288/69,120
+    assert "\nWith these sizes, it is about 7.585. " in text  # 524,288/69,120
 
 
 def test_crossover_of_latent_and_grouped_caches() -> None:
@@ -165,7 +165,10 @@ def test_crossover_of_latent_and_grouped_caches() -> None:
         "\nThe totals are equal if\nG = (R_kv + D_rope)/(2D)\n"
         "llama-2-70b (1) is larger above this value, and deepseek-v2 (2) below it.\n"
     ) in text
-    assert ["G", "8", "4", "to", "64", "1", "to", "2"] in [line.split() for line in text.splitlines()]
+    assert (
+        "\nllama-2-70b (1) is larger for G from 4 to 64 and deepseek-v2 (2) for G ≤ 2; "
+        "the totals are equal at G = 2.25 (now 8).\n"
+    ) in text
     pair = sf.compare("component:self-attention", "component:latent-attention", "kv-cache", per="B*C")
     # one layer with as many heads as needed for E: 4E against 2(R_kv + D_rope)
     (crossover,) = pair.crossover("E").values()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sympy import Add, Expr, Integer, Rational, Symbol, expand
+from sympy import Add, Expr, Integer, Symbol, expand, oo
 
 from ..formulas.factorization import factored
 from ..formulas.leading import Leading
@@ -39,7 +39,7 @@ from ..output.chain import Chain
 from .compared_model import ComparedModel, sides_of
 from .crossover import CrossoverPoint, Span, constant_sign, factored_difference, solve, without_common_factor, zero_of
 from .equal_totals import TotalTie
-from .quotient_blocks import PAGE, bracketed, exactly, fits, limits_of, nearly
+from .quotient_blocks import PAGE, bracketed, decimal, equals, fits, limits_of, nearly, trimmed
 
 if TYPE_CHECKING:
     from .model_comparison import Comparison
@@ -47,12 +47,16 @@ if TYPE_CHECKING:
 SHORT = 24  # characters of a formula in a table that also has the numbers
 IN_LINE = 40  # characters of a formula in a sentence on a page
 TERMS = 12  # a difference with more terms is not expanded
+COLUMNS = 5  # models that the table of totals divides by each other
 FEW, MOST = 4, 8  # crossover formulas, with and without numbers
 
 
-def brief(found: Comparison, crossovers: Sequence[str] = ()) -> list[BriefBlock]:
-    """Return the blocks that the terminal and notebooks print, with the crossovers of the given sizes."""
-    parts = ComparisonBlocks(found, most=None)
+def brief(found: Comparison, crossovers: Sequence[str] = (), exact: bool = False, growth: str = "") -> list[BriefBlock]:
+    """Return the blocks that the terminal and notebooks print, with the crossovers of the given sizes.
+
+    With ``exact``, fractions are printed next to their decimal values. ``growth`` is a growth order.
+    """
+    parts = ComparisonBlocks(found, most=None, exact=exact, growth=growth)
     title: Line = [*listed(*(side.called for side in parts.sides)), f": {parts.measure.title}{per(found)}"]
     facts = [
         *parts.result(),
@@ -85,11 +89,21 @@ class ComparisonBlocks:
         For a pair, the id of the comparison that states the totals.
     most
         The number of characters of a formula that fits the page, or None for the terminal and notebooks.
+    exact
+        Whether to print fractions next to their decimal values.
+    growth
+        A growth order, such as ``S >> E``, for the limit of the ratio.
 
     """
 
     def __init__(
-        self, found: Comparison, sides: Sequence[ComparedModel] = (), whole: str = "", most: int | None = PAGE
+        self,
+        found: Comparison,
+        sides: Sequence[ComparedModel] = (),
+        whole: str = "",
+        most: int | None = PAGE,
+        exact: bool = False,
+        growth: str = "",
     ) -> None:
         self.found = found
         self.sides = sides or sides_of(found)
@@ -99,6 +113,8 @@ class ComparisonBlocks:
         self.id = f"{'-and-'.join(stems)}.{self.measure.name}{places}"
         self.whole = whole or self.id
         self.most = most
+        self.exact = exact
+        self.growth = growth
         self.numbers = found.numbers
         self.unit = self.measure.unit + per(found)
 
@@ -264,14 +280,55 @@ class ComparisonBlocks:
 
     def pairs(self, crossovers: Sequence[str] = ()) -> list[BriefBlock]:
         """Return the sections on the first model and each other one."""
-        said: list[BriefBlock] = []
+        said: list[BriefBlock] = self._joint() if len(self.sides) > 2 else []
         for pair, other in zip(self.found.pairs, self.sides[1:], strict=True):
             if len(self.sides) == 2:
                 return self._pair(crossovers)
             said.append(Heading(1, [*self.sides[0].called, " and ", *other.called]))
-            inner = ComparisonBlocks(pair, [self.sides[0], other], self.id, self.most)._pair(crossovers)
+            inner = ComparisonBlocks(pair, [self.sides[0], other], self.id, self.most, self.exact, self.growth)._pair(
+                crossovers
+            )
             said += [replace(each, level=2) if isinstance(each, Heading) else each for each in inner]
         return said
+
+    def _joint(self) -> list[BriefBlock]:
+        """Return the tables of all totals relative to each other, and of their order as one size varies."""
+        joint = self.found.joint
+        said: list[BriefBlock] = []
+        if all(side.value is not None for side in self.found.totals):
+            against = self.sides if len(self.sides) <= COLUMNS else self.sides[:1]
+            head: list[Line] = [["Model"], [capital(self.unit)], *([f"over ({side.number})"] for side in against)]
+            rows: list[list[Line]] = [
+                [
+                    side.called,
+                    [f"{total.value:,}"],
+                    *([trimmed(each) if each is not None else ""] for each in ratios[: len(against)]),
+                ]
+                for side, total, ratios in zip(self.sides, self.found.totals, joint.ratios, strict=True)
+            ]
+            caption: Line = ["The totals, and each divided by the others."]
+            said.append(Table(head, rows, "lr" + "r" * len(against), caption=caption))
+        rows = []
+        for size, ranges in joint.rankings.items():
+            if len(ranges) < 2:
+                continue
+            here = self.numbers.get(size)
+            for place, each in enumerate(ranges):
+                names = [" = ".join(f"({self.sides[which].number})" for which in tied) for tied in each.ranking]
+                now = [f"{here:,}"] if here is not None and place == 0 else []
+                rows.append(
+                    [
+                        [Math.of(size)] if place == 0 else [],
+                        now,
+                        [Span(0, each.first, each.last).text],
+                        [" > ".join(names)],
+                    ]
+                )
+        if rows:
+            caption = ["The order of all totals as one size varies and all others stay fixed (valid sizes only)."]
+            head = [["Size"], ["Current value"], ["Range"], ["Largest first"]]
+            said.append(Table(head, rows, "crll", caption=caption))
+        return [Heading(1, ["All models"]), *said] if said else []
 
     def _pair(self, crossovers: Sequence[str]) -> list[BriefBlock]:
         said = self._tied(self.found.tie) if self.found.tie is not None else []
@@ -285,7 +342,7 @@ class ComparisonBlocks:
         first, other = self.sides
         said: list[BriefBlock] = [Heading(1, [f"At equal {tie.measure.title}"])]
         opens: Line = [*other.called, f" has as many {tie.measure.title} as ", *first.called]
-        exact: Line = [Math.of(tie.size), " = ", exactly(tie.exact)] if tie.exact is not None else []
+        exact: Line = [Math.of(tie.size), equals(tie.exact, self.exact)] if tie.exact is not None else []
         line: list[Piece] = []
         if fits(tie.shown, self.most):
             id = f"{self.id}.tied"
@@ -340,27 +397,47 @@ class ComparisonBlocks:
         exact = _rational(substitute(whole, dict(self.numbers)))
         shown = bracketed(found.ratio, self.most)
         line: list[Piece] = []
-        if shown is not None or exact is not None:
+        if shown is not None:
             labels = (side.label for side in self.sides)
-            chain = Chain((Quotient(*labels),), (shown or tree(Rational(exact)),))
-            why: list[Line] = [] if shown else [["with these sizes"]]
-            said.append(Equation(chain, id=f"{self.id}.ratio", reasons=why))
+            said.append(Equation(Chain((Quotient(*labels),), (shown,)), id=f"{self.id}.ratio"))
         else:
             above, below = (Ref(f"{self.whole}.{side.number}") for side in self.sides)
             line += ["It is ", above, " divided by ", below, "."]
         if found.no_ratio:
             line += [*maybe(line, " "), f"With these sizes, it is undefined: {found.no_ratio}."]
         elif exact is not None and not whole.is_number:
-            line += ["With these sizes, it is ", exactly(exact), "."] if shown else [f"That is about {nearly(exact)}."]
+            line += [*maybe(line, " "), "With these sizes, it is ", decimal(exact, self.exact), "."]
         leading = bracketed(found.ratio_leading, self.most)
         if leading is not None and found.ratio_leading != found.ratio:
             near = _rational(substitute(value(found.ratio_leading), dict(self.numbers)))
             line += [*maybe(line, " "), "The ratio of the leading terms is ", Math(leading)]
             if near is not None and not value(leading).is_number:
-                line += [", which is ", exactly(near), " with these sizes"]
+                line += [", which is ", decimal(near, self.exact), " with these sizes"]
             line.append(".")
         said += [Paragraph(line)] if line else []
-        return [*said, *limits_of(found.limits, self.numbers, self.most, found.bounded_sizes)]
+        said += limits_of(found.limits, self.numbers, self.most, found.bounded_sizes, self.exact)
+        return [*said, *self._in_growth()]
+
+    def _in_growth(self) -> list[BriefBlock]:
+        """Return the limit of the ratio in the growth order, and the side that is larger in the end."""
+        if not self.growth:
+            return []
+        found = self.found.growth(self.growth)
+        line: list[Piece] = ["As ", *found.order.line, ", the ratio "]
+        if found.limit is None:
+            ratio = found.leading
+            line += ["behaves like ", Math.of(ratio)] if ratio is not None else [f"is undefined: {self.found.no_ratio}"]
+        elif found.limit is oo:
+            line += ["tends to infinity"]
+        else:
+            number = _rational(substitute(found.limit, dict(self.numbers)))
+            here = (
+                [f" ({decimal(number, self.exact)} here)"] if number is not None and not found.limit.is_number else []
+            )
+            line += ["tends to ", Math.of(found.limit), *here]
+        if found.sign:
+            line += [", and ", *self._larger(found.sign), " is larger in the end"]
+        return [Paragraph([*line, "."])]
 
     def _meaning(self, size: Symbol) -> str:
         """Return the meaning of a size in the first model that has it."""
@@ -386,7 +463,7 @@ class ComparisonBlocks:
         if names:
             return [*said, *self._asked(names)]
         turning = {size: spans for size, spans in found.crossings.items() if len(spans) > 1}
-        said += [*self._solutions(self._shortest(turning)), *self._spans(turning)]
+        said += [*self._solutions(self._shortest(turning)), *self._spans(turning, self.found.equal_at)]
         for side, sign in zip(self.sides, (1, -1), strict=True):
             same = [size for size, spans in found.crossings.items() if [each.sign for each in spans] == [sign]]
             if same:
@@ -413,7 +490,7 @@ class ComparisonBlocks:
                     said.append(Paragraph(_multiple(size)))
                 else:
                     said.append(Paragraph(_unsolved(size)))
-        return [*said, *self._solutions(solutions), *self._spans(spans)]
+        return [*said, *self._solutions(solutions), *self._spans(spans, self.found.equal_at, sentences=True)]
 
     def _larger(self, sign: int) -> Line:
         """Return the name of the larger side for a sign of the difference."""
@@ -448,22 +525,46 @@ class ComparisonBlocks:
                 said.append(Paragraph([*self._larger(above), where, *self._larger(-above), " below it."]))
         return said
 
-    def _spans(self, spans: Mapping[Symbol, Sequence[Span]]) -> list[BriefBlock]:
-        """Return a table of the integers for which each side is larger."""
+    def _spans(
+        self,
+        spans: Mapping[Symbol, Sequence[Span]],
+        equal: Callable[[Symbol], Sequence[Fraction]],
+        sentences: bool = False,
+    ) -> list[BriefBlock]:
+        """Return a table, or sentences, with the integers for which each side is larger, and where they are equal."""
         if not spans:
             return []
-        same = any(each.sign == 0 for one in spans.values() for each in one)
-        signs = (1, -1, *([0] if same else []))
-        equal: list[Line] = [["Equal"]] if same else []
-        head: list[Line] = [["Size"], ["Current value"], *([*side.head, " is larger"] for side in self.sides), *equal]
+        if sentences:
+            return [Paragraph(self._sentence(size, each, equal(size))) for size, each in spans.items()]
+        head: list[Line] = [
+            ["Size"],
+            ["Current value"],
+            *([*side.head, " is larger"] for side in self.sides),
+            ["Equal at"],
+        ]
         rows: list[list[Line]] = []
         for size, each in spans.items():
             here = self.numbers.get(size)
             now: Line = [] if here is None else [f"{here:,}"]
-            cells: list[Line] = [[_ranges(each, sign)] for sign in signs]
-            rows.append([[Math.of(size)], now, *cells])
+            cells: list[Line] = [[_ranges(each, sign)] for sign in (1, -1)]
+            rows.append([[Math.of(size)], now, *cells, [_points(equal(size), self.exact) or "never"]])
         caption = ["Which model is larger as one size varies and all others stay fixed (valid sizes only)."]
-        return [Table(head, rows, "cr" + "l" * len(signs), caption=caption)]
+        return [Table(head, rows, "crlll", caption=caption)]
+
+    def _sentence(self, size: Symbol, spans: Sequence[Span], equal: Sequence[Fraction]) -> Line:
+        """Return a sentence with the integers for which each side is larger, and where the totals are equal."""
+        clauses: list[Line] = []
+        for side, sign in zip(self.sides, (1, -1), strict=True):
+            ranges = [_condition(size, each) for each in spans if each.sign == sign]
+            if ranges:
+                clauses.append([*side.called, *maybe(not clauses, " is larger"), " for ", *listed(*ranges)])
+        line: list[Piece] = [*listed(*clauses)]
+        if equal:
+            points: list[Line] = [[Math.of(size), equals(each, self.exact)] for each in equal]
+            line += [*maybe(line, "; "), "the totals are equal at ", *listed(*points)]
+        here = self.numbers.get(size)
+        line += [f" (now {here:,})"] if here is not None else []
+        return [*line, "."]
 
     def _held(self, tie: TotalTie, names: Sequence[Symbol]) -> list[BriefBlock]:
         """Return the crossovers with equal totals: the adjusted size follows the one that changes."""
@@ -494,7 +595,8 @@ class ComparisonBlocks:
                     said.append(Paragraph(["No integer ", Math.of(size), why]))
             if tie.size in self.found.letters(name):
                 said.append(Paragraph([Math.of(tie.size), " is the adjusted size and follows from the others."]))
-        said += [*self._solutions(solutions, "tied-crossover"), *self._spans(spans)]
+        said += self._solutions(solutions, "tied-crossover")
+        said += self._spans(spans, held.equal_at, sentences=True)
         fixed = self.numbers.get(tie.size)
         if fixed is None:
             return [*said, Paragraph(["Without equal totals:"])]
@@ -511,6 +613,8 @@ def _unsolved(size: Symbol) -> Line:
 
 def _off(left_out: Fraction) -> str:
     """Return how far the leading terms are below the whole, or above it if the share is negative."""
+    if left_out > 1:
+        return "has the opposite sign"
     if left_out < 0:
         return f"exceeds it by {percent(-left_out)}"
     return f"omits {percent(left_out)} of it"
@@ -528,6 +632,21 @@ def _rational(expr: Expr) -> Fraction | None:
 def _ranges(spans: Sequence[Span], sign: int) -> str:
     """Return the ranges of integers with one sign in words."""
     return ", ".join(each.text for each in spans if each.sign == sign) or "never"
+
+
+def _condition(size: Symbol, span: Span) -> Line:
+    """Return a range of integers as a condition on a size: ``L ≥ 217``."""
+    name = Math.of(size)
+    if span.last is None:
+        return ["all ", name] if span.first == 1 else [name, f" ≥ {span.first:,}"]
+    if span.first == span.last:
+        return [name, f" = {span.first:,}"]
+    return [name, f" ≤ {span.last:,}"] if span.first == 1 else [name, f" from {span.first:,} to {span.last:,}"]
+
+
+def _points(points: Sequence[Fraction], exact: bool) -> str:
+    """Return the values at which two totals are equal, rounded unless they are exact."""
+    return " and ".join(decimal(each, True) if exact else trimmed(each) for each in points)
 
 
 def _or(sizes: Sequence[Symbol]) -> list[Piece]:

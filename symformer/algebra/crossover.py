@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 
 from sympy import (
@@ -14,6 +15,7 @@ from sympy import (
     Min,
     Mul,
     Poly,
+    Rational,
     Symbol,
     ceiling,
     expand,
@@ -40,11 +42,12 @@ from ..language.notation.display_tree import (
     tree,
     value,
 )
-from ..language.notation.text import text
+from ..language.notation.text import text, to_digits
 from ..language.sizes import AtMost, Condition, Divides, Numbers, substitute
 from ..language.symbols import print_order
 
 SHOWN = 24  # maximum number of terms of a readable solution
+DIGITS = 12  # digits of an irrational crossover
 MOST = 4_000  # maximum number of terms of a polynomial for the substitution size -> size + 1
 
 
@@ -275,6 +278,46 @@ def spans(difference: Expr, size: Symbol) -> tuple[Span, ...]:
         same = joined and joined[-1].sign == each.sign
         joined.append(Span(each.sign, joined.pop().first, each.last) if same else each)
     return tuple(joined)
+
+
+def equal_points(difference: Expr, size: Symbol) -> tuple[Fraction, ...]:
+    """Return the values of one size, at least 1, at which a difference in it is 0, in ascending order.
+
+    Rational values are exact, others are rounded to twelve digits. A difference that is 0 over a whole range, or that
+    rounds a quotient of the size, has none; :func:`spans` has the ranges.
+
+    >>> from symformer.language.symbols import L
+    >>> equal_points(3*L**2 - 27*L, L), equal_points(7*L - 100, L)
+    ((Fraction(9, 1),), (Fraction(100, 7),))
+    >>> [float(each) for each in equal_points(L**2 - 2, L)]
+    [1.41421356237]
+    """
+    found: set[Fraction] = set()
+    if difference.free_symbols != {size}:
+        return ()
+    for first, last, piece in _pieces(expand(difference), size, 1, None):
+        if not piece.is_polynomial(size):
+            return ()
+        if size not in piece.free_symbols:
+            continue
+        exact = Poly(piece, size)
+        for (low, high), _ in exact.intervals():
+            root = Rational(low) if low == high else _root(exact, low, high)
+            if root >= first and (last is None or root < last + 1):
+                found.add(Fraction(int(root.p), int(root.q)))
+    return tuple(sorted(found))
+
+
+def _root(polynomial: Poly, low: Rational, high: Rational) -> Rational:
+    """Return the root in an isolating interval: exactly if it is rational, else rounded to twelve digits."""
+    for factor, _ in polynomial.factor_list()[1]:
+        if factor.degree() == 1:
+            slope, constant = factor.all_coeffs()
+            if low <= -constant / slope <= high:
+                return Rational(-constant / slope)
+    low, high = polynomial.refine_root(low, high, eps=Rational(1, 10**DIGITS) * max(1, abs(high)))
+    near = to_digits(Fraction(int(low.p), int(low.q)), DIGITS)
+    return Rational(str(near))
 
 
 def _pieces(expr: Expr, size: Symbol, first: int, last: int | None) -> Iterator[tuple[int, int | None, Expr]]:

@@ -12,13 +12,14 @@ from sympy import Expr, Symbol, expand
 
 from ..formulas import ranks
 from ..formulas.formula import Formula
+from ..formulas.growth_order import GrowthOrder
 from ..formulas.leading import Leading
 from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, listed
 from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import Tree
 from ..language.notation.text import code, json_number, text
-from ..language.sizes import Numbers
+from ..language.sizes import Numbers, substitute
 from ..language.symbols import NamedSizes, letter, print_order, symbol
 from ..ledger.facts import ONE
 from ..models.model import Model
@@ -26,8 +27,18 @@ from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Line
 from ..quantities import quantity as find_quantity
 from ..quantities.quantity import COUNTED
-from .crossover import AllowedValues, CrossoverPoint, Span, crossings, zero_of
+from .crossover import (
+    AllowedValues,
+    CrossoverPoint,
+    Span,
+    crossings,
+    equal_points,
+    without_common_factor,
+    zero_of,
+)
 from .equal_totals import TotalTie
+from .growth_comparison import GrowthComparison
+from .joint_comparison import JointComparison
 from .quotient_limits import Limit, bounded, limits, quotient
 from .result import Answer
 from .tied_crossover import TiedCrossover
@@ -220,6 +231,34 @@ class Comparison(Answer):
         """For each size, the ranges of its allowed values in which each side is larger, holding the others fixed."""
         return FrozenDict(crossings(self.difference, self.numbers, self._allowed))
 
+    def equal_at(self, size: Symbol) -> tuple[Fraction, ...]:
+        """Return the values of one size, at least 1, at which the totals are equal, holding the others fixed.
+
+        They need not be integers, and those that are not rational are rounded to twelve digits.
+        """
+        others = {name: number for name, number in self.numbers.items() if name != size}
+        difference = without_common_factor(substitute(without_common_factor(self.difference), others))
+        allowed = self._allowed.get(size, AllowedValues())
+        return tuple(
+            each
+            for each in equal_points(difference, size)
+            if allowed.low <= each and (allowed.high is None or each <= allowed.high)
+        )
+
+    @cached_property
+    def joint(self) -> JointComparison:
+        """All totals next to each other: their ratios, and their order as one size varies."""
+        return JointComparison(self)
+
+    def allowed_values(self, size: Symbol) -> AllowedValues:
+        """Return the values of a size that the conditions of all formulas allow."""
+        found = AllowedValues()
+        for model, formula, own in zip(self.models, self.formulas, self.renamed_letters, strict=True):
+            for base in formula.symbols:
+                if own.get(base, base) == size:
+                    found &= AllowedValues.of(base, formula.constraints, model.known)
+        return found
+
     @cached_property
     def _allowed(self) -> dict[Symbol, AllowedValues]:
         """The values of each size that the conditions of both formulas allow."""
@@ -255,6 +294,22 @@ class Comparison(Answer):
             one, other = self.names
             raise SizeError(f"{base} is not in the difference between {one} and {other}: {text(self.difference)}")
         return {name: found for name, found in self.crossovers.items() if name in names}
+
+    def growth(self, order: str) -> GrowthComparison:
+        """Return the limit of the ratio in a growth order, and the side that is larger in the end.
+
+        The name of a size stands for that size in both models. Raises SizeError if neither total depends on it.
+        """
+        left, right = self._pair(self.totals)
+        read = GrowthOrder.read(order, self.all_sizes) if GrowthOrder.is_spelt(order) else None
+        if read is None:
+            read = GrowthOrder.infinite(symbol(order.strip(), self.all_sizes))
+        used = left.expr.free_symbols | right.expr.free_symbols
+        own = {size: sorted(self.letters(size) & used, key=print_order) for size in read.sizes}
+        if lacking := [size for size, names in own.items() if not names]:
+            one, other = self.names
+            raise SizeError(f"neither {one} nor {other} depends on {listed(lacking)}; they depend on {listed(used)}")
+        return GrowthComparison.of(left.expr, right.expr, self.difference, read.renamed(own), self.numbers)
 
     def check_crossovers(self, names: Iterable[str]) -> None:
         """Raise SizeError for a size that affects no difference."""
@@ -367,6 +422,7 @@ class Comparison(Answer):
             "options": options,
             "sizes": sizes,
             "rows": [{"part": role, "models": [each.to_json() for each in sides]} for role, *sides in self.rows],
+            **self.joint.to_json(),
             "pairs": [
                 {
                     "left": pair.left.target,
@@ -453,11 +509,15 @@ class Comparison(Answer):
         ]
         return ranks.stated_of_each(sides)
 
-    def to_blocks(self, crossovers: Sequence[str] = ()) -> list[BriefBlock]:
-        """Return the totals, the parts, the differences, the ratios and the crossovers of the given sizes."""
+    def to_blocks(self, crossovers: Sequence[str] = (), *, exact: bool = False, growth: str = "") -> list[BriefBlock]:
+        """Return the totals, the parts, the differences, the ratios and the crossovers of the given sizes.
+
+        With ``exact``, fractions are printed next to their decimal values. ``growth`` is a growth order, such as
+        ``"S >> E"``, for the limit of the ratio.
+        """
         from .comparison_blocks import brief
 
-        return brief(self, crossovers)
+        return brief(self, crossovers, exact, growth)
 
     # Former names
     own = Alias("renamed_letters")

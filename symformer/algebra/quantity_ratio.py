@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sympy import Expr, Rational, Symbol
+from sympy import Expr, Symbol
 
 from ..architectures import composed_model
 from ..formulas import ranks
@@ -19,7 +19,7 @@ from ..language.aliases import Alias, former
 from ..language.errors import OptionError, SizeError, UnknownNameError
 from ..language.frozen import FrozenDict
 from ..language.notation.display_tree import FractionNode as Quotient
-from ..language.notation.display_tree import Label, Tree, sizes_of, tree, value
+from ..language.notation.display_tree import Label, Tree, sizes_of, value
 from ..language.notation.text import code, json_number
 from ..language.symbols import letter, print_order
 from ..language.target import AnyTarget
@@ -44,7 +44,7 @@ from ..output.chain import Chain
 from ..quantities import quantity as find_quantity
 from ..quantities.spellings import spelled
 from .equal_totals import model_of
-from .quotient_blocks import bracketed, exactly, limits_of
+from .quotient_blocks import bracketed, decimal, limits_of
 from .quotient_limits import Limit, bounded, limits, quotient
 from .result import Answer
 from .role_totals import has_only_totals
@@ -238,11 +238,12 @@ class QuantityRatio(Answer):
         exact, shown = self.value, bracketed(self.ratio, most)
         found: list[BriefBlock] = []
         line: list[Piece] = []
-        if shown is not None or exact is not None:
-            step = shown or tree(Rational(exact.numerator, exact.denominator) if exact is not None else 0)
-            found.append(Equation(Chain((Quotient(*labels),), (step,)), key=True, id=id))
-        if exact is not None and shown is not None and value(shown).free_symbols:
-            line += [f"With these sizes, it is {exactly(exact)} {self.unit}."]
+        if shown is not None:
+            found.append(Equation(Chain((Quotient(*labels),), (shown,)), key=True, id=id))
+            if exact is not None and value(shown).free_symbols:
+                line += [f"With these sizes, it is {decimal(exact)} {self.unit}."]
+        elif exact is not None:
+            line += ["With these sizes, ", Math(Quotient(*labels)), f" is {decimal(exact)} {self.unit}."]
         leading = bracketed(self.leading, most)
         if leading is not None and self.leading != self.ratio:
             line += [*maybe(line, " "), "The ratio of the leading terms is ", Math(leading), "."]

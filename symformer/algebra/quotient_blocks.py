@@ -33,11 +33,15 @@ def bracketed(shown: Tree, most: int | None) -> Tree | None:
 
 
 def limits_of(
-    limits: Mapping[Symbol, Limit], numbers: Numbers, most: int | None, bounded: Collection[Symbol]
+    limits: Mapping[Symbol, Limit],
+    numbers: Numbers,
+    most: int | None,
+    bounded: Collection[Symbol],
+    exact: bool = False,
 ) -> list[Paragraph]:
     """Return a sentence with the limits of a ratio as one size grows and the others stay fixed.
 
-    The ``bounded`` sizes cannot grow alone, so the sentence omits them.
+    The ``bounded`` sizes cannot grow alone, so the sentence omits them. ``exact`` is described at :func:`decimal`.
     """
     goes: dict[str, tuple[Limit, list[Line]]] = {}
     for size, each in limits.items():
@@ -51,24 +55,53 @@ def limits_of(
         to: Line = ["to infinity"] if each.kind == "unbounded" else ["to 0"]
         if each.shown is not None:
             known = number is not None and value(each.shown).free_symbols
-            to = ["to ", Math(each.shown), *([f" ({exactly(number)} here)"] if number is not None and known else [])]
+            to = [
+                "to ",
+                Math(each.shown),
+                *([f" ({decimal(number, exact)} here)"] if number is not None and known else []),
+            ]
         clauses.append([*to, " with ", *listed(*sizes, last=" or ")])
     if not clauses:
         return []
     return [Paragraph(["As one size grows and the others stay fixed, the ratio tends ", *listed(*clauses), "."])]
 
 
-def exactly(number: Fraction) -> str:
-    """Return a number as an integer, or as a fraction with its decimal value.
+def decimal(number: Fraction, exact: bool = False) -> str:
+    """Return a number as a decimal, rounded to four digits; with ``exact``, also as a fraction.
 
-    >>> exactly(Fraction(6, 2)), exactly(Fraction(8, 5)), exactly(Fraction(86_024, 3)), exactly(Fraction(2, 107))
-    ('3', '8/5 = 1.6', '86,024/3 ≈ 28,674.67', '2/107 ≈ 0.01869')
+    >>> decimal(Fraction(6, 2)), decimal(Fraction(8, 5)), decimal(Fraction(486_093, 26_321_936))
+    ('3', '1.6', 'about 0.01847')
+    >>> decimal(Fraction(8, 5), exact=True), decimal(Fraction(86_024, 3), exact=True)
+    ('8/5 = 1.6', '86,024/3 ≈ 28,674.67')
     """
     if number.denominator == 1:
         return exact_text(number)
     near = nearly(number)
-    sign = "=" if Fraction(near.replace(",", "")) == number else "≈"
-    return f"{exact_text(number)} {sign} {near}"
+    finite = Fraction(near.replace(",", "")) == number
+    if exact:
+        return f"{exact_text(number)} {'=' if finite else '≈'} {near}"
+    return near if finite else f"about {near}"
+
+
+def trimmed(number: Fraction) -> str:
+    """Return a number as :func:`nearly` does, without zeros at the end: 214.2 instead of 214.20.
+
+    >>> trimmed(Fraction(2142, 10)), trimmed(Fraction(9)), trimmed(Fraction(4000, 3))
+    ('214.2', '9', '1,333.33')
+    """
+    shown = nearly(number)
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
+
+
+def equals(number: Fraction, exact: bool = False) -> str:
+    """Return a number after the sign = or ≈.
+
+    >>> equals(Fraction(9, 4)), equals(Fraction(6_155, 3)), equals(Fraction(6_155, 3), exact=True)
+    (' = 2.25', ' ≈ 2,051.67', ' = 6,155/3 ≈ 2,051.67')
+    """
+    shown = trimmed(number)
+    same = Fraction(shown.replace(",", "")) == number
+    return f" = {decimal(number, True)}" if exact and not same else f" {'=' if same else '≈'} {shown}"
 
 
 def nearly(number: Fraction) -> str:

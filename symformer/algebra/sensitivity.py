@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from sympy import Add, Expr, Max, Min, Poly, Rational, Symbol, ceiling, diff, expand, floor, fraction, together
+from sympy import Add, Expr, Max, Min, Rational, Symbol, ceiling, diff, expand, floor, fraction, together
 
 from ..architectures import composed_model
+from ..formulas.asymptotics import leading_terms
+from ..formulas.branches import Branch, branches
 from ..formulas.formula import Formula
+from ..formulas.growth_order import GrowthOrder
 from ..formulas.ratio import lowest
 from ..language.aliases import Alias, former
 from ..language.errors import SizeError, SymformerError
@@ -23,11 +26,56 @@ from ..language.symbols import NamedSizes, letter, symbol
 from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Table, setting
+from ..output.blocks import (
+    BriefBlock,
+    Heading,
+    Line,
+    Math,
+    Paragraph,
+    Piece,
+    Table,
+    listed,
+    plain,
+    setting,
+)
 from .result import FormulaAnswer
 
+SHORT = 100  # the largest denominator that is not printed as a decimal
 LONG = 160  # maximum number of characters of a readable formula
 BUILT = ("layers", "heads", "experts")  # units of the sizes whose unit increment is listed below the table
+
+
+@dataclass(frozen=True)
+class ChangeBranch(Immutable):
+    """The derivative and the elasticity of a formula in one branch of its calls of min and max."""
+
+    branch: Branch
+    derivative: Expr
+    elasticity: Expr | None  # None if the formula is 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the branch as JSON data."""
+        return {
+            "where": [f"{code(low)} < {code(high)}" for low, high in self.branch.conditions],
+            "derivative": code(self.derivative),
+            "elasticity": _code(self.elasticity),
+        }
+
+
+def _derivative(formula: Expr, size: Symbol) -> Expr:
+    above, below = fraction(together(formula))
+    if isinstance(below, Add) or any(isinstance(each, Add) for each in below.args):
+        return lowest(expand(diff(above, size) * below - above * diff(below, size)), expand(below**2))
+    return expand(diff(formula, size))
+
+
+def _elasticity(formula: Expr, derivative: Expr, size: Symbol) -> Expr:
+    above, below = map(expand, fraction(together(size * derivative / formula)))
+    one, other = (Add.make_args(each)[0].as_coeff_Mul()[0] for each in (above, below))
+    for factor in (one / other, -one / other):
+        if len(Add.make_args(above)) == len(Add.make_args(below)) and expand(above - factor * below) == 0:
+            return factor  # the formula is proportional to a power of the size
+    return lowest(above, below)
 
 
 @dataclass(frozen=True)
@@ -48,18 +96,42 @@ class Change(Immutable):
         """The partial derivative, or None if floor, ceiling, min or max make the formula non-differentiable."""
         if any(self.size in each.free_symbols for each in self.formula.atoms(floor, ceiling, Min, Max)):
             return None
-        above, below = fraction(together(self.formula))
-        if isinstance(below, Add) or any(isinstance(each, Add) for each in below.args):
-            return lowest(expand(diff(above, self.size) * below - above * diff(below, self.size)), expand(below**2))
-        return expand(diff(self.formula, self.size))
+        return _derivative(self.formula, self.size)
 
     @cached_property
     def elasticity(self) -> Expr | None:
         """The elasticity, the percentage change per percent of the size: derivative times size over value."""
         if self.derivative is None or self.formula == 0:
             return None
-        above, below = fraction(together(self.size * self.derivative / self.formula))
-        return lowest(expand(above), expand(below))
+        return _elasticity(self.formula, self.derivative, self.size)
+
+    @cached_property
+    def branches(self) -> tuple[ChangeBranch, ...]:
+        """The derivative and the elasticity in each branch of the calls of min and max that contain the size.
+
+        Empty without such calls, with more than eight branches, or if the size is inside floor or ceiling.
+
+        >>> from symformer.language.symbols import C, C_win, E
+        >>> for each in Change(C, 2*E*Min(C, C_win - 1), {}).branches:
+        ...     print(each.branch.text, each.derivative, each.elasticity)
+        C < C_win - 1 2*E 1
+        C > C_win - 1 0 0
+        """
+        if self.derivative is not None or any(
+            self.size in each.free_symbols for each in self.formula.atoms(floor, ceiling)
+        ):
+            return ()
+        found = []
+        for each in branches(self.formula, self.size):
+            derivative = _derivative(each.expr, self.size)
+            elasticity = None if each.expr == 0 else _elasticity(each.expr, derivative, self.size)
+            found.append(ChangeBranch(each, derivative, elasticity))
+        return tuple(found)
+
+    @property
+    def active(self) -> ChangeBranch | None:
+        """The branch at the numbers of the sizes; None if a size has no number, or on the border of two branches."""
+        return next((each for each in self.branches if each.branch.holds(self.numbers)), None)
 
     @cached_property
     def one_more(self) -> Expr:
@@ -81,14 +153,11 @@ class Change(Immutable):
         >>> Change(L, 3*L**2*E + L, {}).asymptote, Change(C, 2*Min(C, 4095) + 5, {}).asymptote
         (3*E*L**2, 8195)
         """
-        smooth = _in_the_end(self.univariate, self.size)
-        if smooth is None:
-            return None
-        above, below = fraction(together(smooth))
-        top, bottom = (_leading(expand(each), self.size) for each in (above, below))
-        if top is None or bottom is None:
-            return None
-        return expand(top / bottom) if not isinstance(bottom, Add) else top / bottom
+        if self.size not in self.univariate.free_symbols:
+            return self.univariate
+        with suppress(SizeError):
+            return leading_terms(self.univariate, GrowthOrder.infinite(self.size))
+        return None
 
     def evaluate(self, expr: Expr | None) -> Fraction | None:
         """Return the exact value of an expression, or None if a size has no number."""
@@ -100,48 +169,6 @@ class Change(Immutable):
     # Former names
     alone = Alias("univariate")
     at = Alias("evaluate")
-
-
-def _in_the_end(expr: Expr, size: Symbol) -> Expr | None:
-    """Return the asymptotic form for a large size: quotients without rounding, and one argument of each min or max."""
-    if size not in expr.free_symbols or expr.is_Symbol:
-        return expr
-    arguments = [_in_the_end(each, size) for each in expr.args]
-    if any(each is None for each in arguments):
-        return None
-    if isinstance(expr, floor | ceiling):
-        return arguments[0]
-    if isinstance(expr, Min | Max):
-        parts = [Poly(each, size) for each in arguments if each.is_polynomial(size)]  # type: ignore[union-attr]
-        if len(parts) < len(arguments):
-            return None
-        most = max(each.degree() for each in parts)
-        if isinstance(expr, Max):
-            parts = [each for each in parts if each.degree() == most]
-        else:
-            least = min(each.degree() for each in parts)
-            parts = [each for each in parts if each.degree() == least]
-        if len(parts) == 1:
-            return parts[0].as_expr()
-        if most == min(each.degree() for each in parts) == 0:
-            return expr.func(*(each.as_expr() for each in parts))
-        leading = [each.LC() for each in parts]
-        if not all(each.is_number for each in leading):
-            return None
-        chosen = (min if isinstance(expr, Min) else max)(leading)
-        parts = [each for each in parts if each.LC() == chosen]
-        return parts[0].as_expr() if len(parts) == 1 else None
-    return expr.func(*arguments)
-
-
-def _leading(expr: Expr, size: Symbol) -> Expr | None:
-    """Return the terms with the highest power of a size, or None for a non-polynomial."""
-    if expr == 0:
-        return expr
-    if not expr.is_polynomial(size):
-        return None
-    exact = Poly(expr, size)
-    return expand(exact.LC() * size ** exact.degree())
 
 
 @dataclass(frozen=True, repr=False)
@@ -202,6 +229,15 @@ class Sensitivity(FormulaAnswer):
                     "derivative_value": json_number(each.evaluate(each.derivative)),
                     "elasticity": _code(each.elasticity),
                     "elasticity_value": json_number(each.evaluate(each.elasticity)),
+                    **({"branches": [one.to_json() for one in each.branches]} if each.branches else {}),
+                    **(
+                        {
+                            "branch_derivative_value": json_number(each.evaluate(active.derivative)),
+                            "branch_elasticity_value": json_number(each.evaluate(active.elasticity)),
+                        }
+                        if (active := each.active) is not None
+                        else {}
+                    ),
                     "one_more": _code(each.one_more),
                     "one_more_value": json_number(each.evaluate(each.one_more)),
                     "one_more_breaks": self.violated_conditions.get(each.size),
@@ -258,16 +294,22 @@ class Sensitivity(FormulaAnswer):
 
     def _row(self, each: Change) -> list[Line]:
         """Return the cells of one size."""
-        elasticity = each.evaluate(each.elasticity)
+        active = each.active
+        elasticity = each.evaluate(each.elasticity if active is None else active.elasticity)
         percent: Line = [] if each.elasticity is None else _shown(each.elasticity)
+        if each.branches:
+            percent = _by_branch([(one.branch, one.elasticity) for one in each.branches])
+            derivative = _by_branch([(one.branch, one.derivative) for one in each.branches])
+        else:
+            derivative = _shown(each.derivative)
         return [
             [Math.of(each.size)],
             [] if each.value is None else [f"{each.value:,}"],
-            _shown(each.derivative),
+            derivative,
             percent if elasticity is None else [_digits(elasticity)],
             _shown(each.one_more),
             [cost] if (cost := _number(each.evaluate(each.one_more))) else [],
-            _shown(each.asymptote),
+            _decimal(each.asymptote),
         ]
 
     def _notes(self) -> list[Line]:
@@ -296,6 +338,28 @@ def _shown(expr: Expr | None) -> Line:
     if expr is None:
         return ["none"]
     return [Math.of(expr)] if len(code(expr)) <= LONG else ["long; JSON has it"]
+
+
+def _decimal(expr: Expr | None) -> Line:
+    """Return a sum with its long fractions as decimals, such as ``≈ 0.0001257·L`` for 82,256L/654,296,875."""
+    parts = [] if expr is None else [term.as_coeff_Mul() for term in Add.make_args(expr)]
+    if expr is None or all(number.q <= SHORT for number, _ in parts):
+        return _shown(expr)
+    line: list[Piece] = ["≈ "]
+    for place, (number, rest) in enumerate(parts):
+        sign = "-" if number < 0 else ""
+        line += [f" {sign or '+'} " if place else sign, _digits(abs(Fraction(int(number.p), int(number.q))))]
+        line += ["·", Math.of(rest)] if rest != 1 else []
+    return line if len(plain(line)) <= LONG else ["long; JSON has it"]
+
+
+def _by_branch(found: Sequence[tuple[Branch, Expr | None]]) -> Line:
+    """Return an expression for each branch, with its conditions."""
+    lines: list[Line] = []
+    for branch, expr in found:
+        lines.append(["none" if expr is None else Math.of(expr), " if ", *listed(*branch.lines)])
+    line = listed(*lines, last=", ")
+    return line if len(plain(line)) <= LONG else ["long; JSON has it"]
 
 
 def _number(value: Fraction | None) -> str:

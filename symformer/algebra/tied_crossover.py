@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
-from sympy import Expr, Integer, Symbol, expand, fraction, together
+from sympy import Expr, Integer, Rational, Symbol, expand, fraction, together
 
 from ..language.frozen import Immutable
 from ..language.notation.text import code
 from ..language.sizes import Numbers, substitute
 from ..language.symbols import print_order
-from .crossover import AllowedValues, CrossoverPoint, Span, constant_sign, spans, without_common_factor, zero_of
+from .crossover import (
+    AllowedValues,
+    CrossoverPoint,
+    Span,
+    constant_sign,
+    equal_points,
+    spans,
+    without_common_factor,
+    zero_of,
+)
 from .equal_totals import TotalTie
 
 
@@ -61,6 +71,15 @@ class TiedCrossover(Immutable):
         where = [each for each in spans(tied, size) if each.sign > 0]
         found = [both for each in spans(difference, size) for one in where for both in _both(each, one)]
         return self.allowed.get(size, AllowedValues()).narrowed(sorted(found, key=lambda each: each.first))
+
+    def equal_at(self, size: Symbol) -> tuple[Fraction, ...]:
+        """Return the values of one size at which the totals are equal, holding the others fixed and the totals tied."""
+        others = {name: number for name, number in self.numbers.items() if name not in (size, self.tie.size)}
+        difference, tied = (
+            without_common_factor(_signed(substitute(each, others))) for each in (self.difference, self.tie.formula)
+        )
+        found = equal_points(difference, size)
+        return tuple(each for each in found if tied.xreplace({size: Rational(each)}).is_positive)
 
     def sign(self) -> int | None:
         """Return the sign of the difference for all sizes, or None if undecided."""

@@ -77,6 +77,15 @@ numbered_options = click.option(
     help="Set a convention, such as attention=causal, or an option, such as tied=false, in every model that has it; "
     "2:tied=false sets it in the second model only.",
 )
+forms = click.option(
+    "--rewrite",
+    "forms",
+    multiple=True,
+    metavar="FORM",
+    shell_complete=completion_values.form,
+    help="Write the formula in another form: factor, 'collect E', 'apart L', 'series L' or 'series L 3' in powers of "
+    "1/L; or print its leading part or its limit as sizes grow: 'leading S >> E', 'limit L'. Repeatable.",
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 
 

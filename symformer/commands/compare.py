@@ -81,6 +81,13 @@ PLOTS = ("svg", "png")  # .pdf writes a document
     help="Print the crossovers in this size: the values at which the larger model changes, as a formula and as "
     "numbers. With --match, print them for equal totals and at the adjusted size.",
 )
+@click.option(
+    "--growth",
+    metavar="ORDER",
+    help="Print the limit of the ratio as sizes grow, and the model that is larger in the end: 'S >> E' if S/E tends "
+    "to infinity, 'S >> E >> 1' if E does too.",
+)
+@click.option("--exact", is_flag=True, help="Print exact fractions next to their decimal values.")
 @click.option("--per", metavar="SIZES", help="Divide by sizes: -q kv-cache --per B*C is bytes per token.")
 @click.option(
     "--divide-by",
@@ -119,6 +126,8 @@ def command(
     by: str | None,
     x: str | None,
     crossovers: tuple[str, ...],
+    growth: str | None,
+    exact: bool,
     per: str | None,
     over: str | None,
     structure: bool,
@@ -150,6 +159,12 @@ def command(
         x, by = x or by, None  # --by is also a former spelling of --x
     if structure:
         _check_structure(targets)
+    if output is not None and (growth is not None or exact):
+        raise click.UsageError(f"{'--exact' if exact else '--growth'} applies to terminal output; remove it, or -o")
+    if over is not None and (growth is not None or exact):
+        raise click.UsageError(
+            f"{'--exact' if exact else '--growth'} cannot be combined with --divide-by; use --json for exact values"
+        )
     _check(targets, asked, over, per, same, by, x, crossovers, output, form, flavour, as_json)
     beside = SideBySideTargets.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
 
@@ -178,9 +193,13 @@ def command(
         found = compared(beside.formulas()[0], totals=not as_json)
         found.check_crossovers(crossovers)
         if as_json:
-            print_json(_json(found))
+            told = _json(found)
+            if growth is not None:
+                pairs = [pair.growth(growth).to_json() for pair in found.pairs]
+                told["growth"] = pairs[0] if len(pairs) == 1 else pairs
+            print_json(told)
         else:
-            _print(found, crossovers)
+            _print(found, crossovers, exact, growth or "")
 
 
 def _check_structure(targets: Sequence[str]) -> None:
@@ -277,7 +296,7 @@ def _check_plot(
     check_output(output, "a plot", PLOTS)
 
 
-def _print(found: Comparison, crossovers: Sequence[str]) -> None:
+def _print(found: Comparison, crossovers: Sequence[str], exact: bool, growth: str) -> None:
     """Print the comparison, the sizes without a value, and the sources of the formulas."""
     from ..views.provenance_lines import source_sentences
     from ..views.summary import missing_line, notes
@@ -288,7 +307,7 @@ def _print(found: Comparison, crossovers: Sequence[str]) -> None:
         for model, formula in zip(found.models, found.formulas, strict=True)
         for line in [*notes(model, formula), *source_sentences(model, formula)]
     ]
-    print_blocks(found.to_blocks(crossovers))
+    print_blocks(found.to_blocks(crossovers, exact=exact, growth=growth))
     print_line()
     for line in [*([missing_line(found.unset)] if found.unset else []), *dict.fromkeys([*read, *answered])]:
         print_line(line)

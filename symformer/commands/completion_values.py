@@ -93,6 +93,13 @@ def part(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[st
     return [line.key for line in formula.root.walk() if line.key and line.key.startswith(incomplete)]
 
 
+def form(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the first word of a form of the formula."""
+    from ..formulas.rewriting import FORMS
+
+    return [name for name in FORMS if name.startswith(incomplete)]
+
+
 def file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return _starting((), incomplete)
 

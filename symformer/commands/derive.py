@@ -69,6 +69,7 @@ class _FormChoice(click.Choice[str]):
     "derivation with its results left blank, and an answer key at the end; or only the table of totals of a survey, as "
     "`symformer table` writes it.",
 )
+@arguments.forms
 @click.option(
     "--format",
     "file_format",
@@ -102,6 +103,7 @@ def command(
     options: tuple[str, ...],
     form: str,
     length: Length,
+    forms: tuple[str, ...],
     file_format: str | None,
     engine: Engine,
     flavour: Flavour | None,
@@ -124,6 +126,10 @@ def command(
 
     if form in LENGTHS:  # --form was the former name of --length
         length, form = form, FORMS[0]
+    if forms and (form != FORMS[0] or length == "short" or macros or live or len(targets) > 1):
+        raise click.UsageError(
+            "--rewrite adds a section to the full derivation of one TARGET; remove it, or the other form and TARGETs"
+        )
     if form == TABLE:
         given = {"--length short": length == "short", "--fragment": fragment, "--macros": macros, "--live": live}
         _check_form(TABLE, {**given, "--template": bool(template), "--engine latex": engine == "latex"}, 1)
@@ -170,7 +176,7 @@ def command(
         return
     asked = tuple(dict.fromkeys(quantities)) or (() if live else ("params",))
     order = DocumentRequest(
-        __version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own, shown
+        __version__, extension, kind, asked, pairs(options), sets, length, engine, usual, own, shown, forms
     )
     if into:
         made = folder_files(order, targets, output)

@@ -43,6 +43,7 @@ from .terminal import print_blocks, print_error, print_json, print_lines
     metavar="PRICE",
     help="The price of the device per hour, for the least price of a million tokens.",
 )
+@arguments.forms
 @click.option("--open", "opened", is_flag=True, help="Open the question in the playground, in a browser.")
 @arguments.as_json
 def command(
@@ -55,6 +56,7 @@ def command(
     every: bool,
     device: str | None,
     per_hour: str | None,
+    forms: tuple[str, ...],
     opened: bool,
     as_json: bool,
 ) -> None:
@@ -72,7 +74,7 @@ def command(
     from ..output.blocks import Code, plain
     from ..views.cache_parts import cache_json
     from ..views.device_bounds import DeviceMemory, bound_json, bound_lines, price, price_per_million
-    from ..views.equations import equation
+    from ..views.equations import equation, form_equation
     from ..views.formula_blocks import formula_blocks
     from ..views.part_copies import part_json
     from ..views.provenance_lines import provenance_json
@@ -86,14 +88,14 @@ def command(
             f"--format {notation} prints only the equation and cannot be combined with {other}; remove one of the two"
         )
     if opened:
-        if part is not None or notation or every or device or per_hour or as_json:
+        if part is not None or notation or every or device or per_hour or forms or as_json:
             raise click.UsageError("--open can be combined only with -q, --set and --option; remove the other options")
         _open(target, quantity, sets, options)
         return
     if part == "":
         raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")
     if is_checkpoint(target):
-        if quantity != "params" or sets or options or part or notation or every or device or per_hour:
+        if quantity != "params" or sets or options or part or notation or every or device or per_hour or forms:
             raise click.UsageError(
                 f"{target} is a checkpoint, for which show accepts only --json; remove the other options"
             )
@@ -104,17 +106,19 @@ def command(
             raise click.UsageError(
                 "--conventions applies to the whole model and cannot be combined with --part; remove one of the two"
             )
-        if device is not None or per_hour is not None:
-            name = "--price" if device is None else "--device"
+        if device is not None or per_hour is not None or forms:
+            name = "--device" if device is not None else "--price" if per_hour is not None else "--rewrite"
             raise click.UsageError(f"--conventions cannot be combined with {name}; remove one of the two")
         _conventions(target, quantity, sets, options, as_json)
         return
     model, whole, chosen = arguments.formula_on_device(target, quantity, sets, options, device)
     formula = whole if part is None else whole.part(part)
+    others = [formula.rewritten(form) for form in forms]
     if notation is not None:
-        print_lines(equation(formula, notation) + "\n")
-        for line in ranks.stated(formula.ranks, model.known):  # on standard error: the equation itself is pasted
-            print_error(plain(line))
+        for line in [form_equation(each, notation) for each in others] or [equation(formula, notation)]:
+            print_lines(line + "\n")
+        for stated in ranks.stated(formula.ranks, model.known):  # on standard error: the equation itself is pasted
+            print_error(plain(stated))
         return
     cost = None if per_hour is None else price(per_hour)
     if cost is not None:
@@ -125,13 +129,15 @@ def command(
         place = {} if part is None else {"part": part_json(model, formula)}
         totals = {**purposes_json(model, formula), **towers_json(model, formula), **cache_json(model, formula)}
         facts = {**show_json(model, formula), **bound, **where, **totals, **place}
+        if others:
+            facts["forms"] = [each.to_json() for each in others]
         print_json({**facts, "provenance": provenance_json(model, whole)})
         return
     lines = [*bound_lines(model, formula, cost), *([chosen.line(formula)] if chosen is not None else [])]
     if parse(target).kind is TargetKind.CONFIG and (stored := checkpoint_in(target)):
         lines.append([Code(f"symformer show {stored}"), " lists the stored tensors"])
     memory = chosen.memory if isinstance(chosen, DeviceMemory) else None
-    print_blocks(formula_blocks(model, whole, formula, lines, memory))
+    print_blocks(formula_blocks(model, whole, formula, lines, memory, others))
 
 
 def _open(target: str, quantity: str, sets: tuple[str, ...], options: tuple[str, ...]) -> None:

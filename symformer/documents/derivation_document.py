@@ -382,13 +382,14 @@ def _chapter(
         if form != "short":
             sides = [*_side(formula.numerator, formula), *_side(formula.denominator, formula)]
             quotients = _quotients(formula, value, found.rows)
-            checked = [*sides, *quotients, Heading(1, ["The check against torch"]), *checked]
+            others = _forms(found)
+            checked = [*sides, *quotients, *others, Heading(1, ["The check against torch"]), *checked]
         return _Chapter([*_ratio(formula, value, subject), *counted], holds, checked)
     if isinstance(formula, TimeBound):
         checked = [Paragraph([found.checked])]
         if form != "short":
             sides = [*_side(formula.moved, formula, "bytes"), *_side(formula.work, formula, "flops")]
-            checked = [*sides, Heading(1, ["The check against torch"]), *checked]
+            checked = [*sides, *_forms(found), Heading(1, ["The check against torch"]), *checked]
         return _Chapter([*_bound(formula, value, subject), *counted], holds, checked)
     structure = structured(formula.display_expr)
     result = [
@@ -403,6 +404,7 @@ def _chapter(
     rest: list[Block] = []
     if examples := found.examples:
         rest += _leading(examples.leading, formula, subject)
+        rest += _forms(found)
         rest += _numbers(examples.substitution, formula, subject) if form == "full" else []
     rest += _breakdown(formula, value, found.rows) if form == "full" else []
     if examples:
@@ -413,6 +415,13 @@ def _chapter(
     own = ChapterParts(opening, model, others)
     checked = check(found.check, examples.sharing if examples else ())
     return _Chapter(result, holds, [*with_named_parts(rest, structure), *checked], own)
+
+
+def _forms(found: QuantityFacts) -> list[Block]:
+    """Return the section with other forms of the formula, its leading parts and its limits, if any are requested."""
+    if not found.forms:
+        return []
+    return [Heading(1, ["Other forms and limits"]), *(block for form in found.forms for block in form.to_blocks())]
 
 
 def _chosen(found: DefinitionFacts) -> list[Block]:

@@ -31,6 +31,7 @@ class DocumentRequest:
     flavour: Flavour = "github"
     template: tuple[str, str] | None = None  # name and text of a user's template
     form: Form = "derivation"
+    forms: Sequence[str] = ()  # other forms of each formula
 
     def resolved(self, target: str) -> tuple[Model, dict[str, str]]:
         """Return the model for a target and the conventions. Raises SymformerError."""
@@ -54,7 +55,7 @@ class DocumentRequest:
 
             source = MacroRequest.for_file(self.version, model, self.quantities, self.options, self.sets, file)
             return spelt(model, formulas_of(model, self.quantities, conventions), source)
-        found = derivation_facts(model, self.quantities, conventions, full=self.length == "full")
+        found = derivation_facts(model, self.quantities, conventions, full=self.length == "full", forms=self.forms)
         if self.form == "worksheet":
             if self.extension == ARCHIVE:
                 raise DocumentError(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from sympy import Add, Expr, Integer, Rational, Symbol, expand, fraction
 
@@ -17,7 +17,7 @@ from ..language.frozen import Immutable
 from ..language.limits import ExpansionBound
 from ..language.notation.display_tree import Label, Number, tree
 from ..language.notation.latex import latex
-from ..language.notation.text import code, rounded, text
+from ..language.notation.text import code, is_short, rounded, text
 from ..language.sizes import (
     Condition,
     Equals,
@@ -41,8 +41,8 @@ from . import ranks
 from .account import Line as AccountLine
 from .account import Measure, Term
 from .breakdown import Breakdown, Row
-from .leading import Leading
-from .operators import Operators, canonical, checked, has_quotient, same, substituted
+from .calculus import Calculus
+from .operators import canonical, checked, has_quotient, same, substituted
 from .totals import gathered, given_by
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class SizeSource(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Formula(Operators, Tabular, Immutable, Shown):
+class Formula(Calculus, Tabular, Immutable, Shown):
     """The closed form of one quantity of one model.
 
     ``expr`` is the sum over the parts, ``expanded`` the polynomial. ``repr`` is plain arithmetic over the alphabet, or
@@ -352,23 +352,6 @@ class Formula(Operators, Tabular, Immutable, Shown):
             if total not in numbers and self.relations[total].free_symbols <= numbers.keys()
         }
         return {**numbers, **missing}
-
-    def leading(self) -> Leading:
-        """Return the leading terms. The head dimension is constant as models grow, so ``D`` does not count.
-
-        Returns
-        -------
-        Leading
-            ``expr`` has the leading terms and ``rest`` the others.
-
-        Examples
-        --------
-        >>> import symformer as sf
-        >>> sf.architecture("gpt2").params.leading()
-        12*L*E**2
-
-        """
-        return Leading.of(self.display_expr)
 
     def value(self, spec: object = None, **numbers: int) -> int:
         """Return the exact integer value.
@@ -755,9 +738,10 @@ class Formula(Operators, Tabular, Immutable, Shown):
         if self.display_expr.free_symbols and set(self.symbols) <= self._known.keys():
             with suppress(SizeError):  # a ratio to 0
                 value = self.value()
-                steps.append(Number(value) if value == int(value) else tree(Rational(value)))
                 near = rounded(value, self.measure.unit)
-                reasons = [[], [near.replace("≈", "about")]] if near else []
+                if is_short(value) or not near:
+                    steps.append(Number(value) if value == int(value) else tree(Rational(value)))
+                reasons = [*([[]] * (len(steps) - 1)), [near.replace("≈", "about")]] if near else []
         return Equation(Chain((self.label,), tuple(steps)), reasons=reasons)
 
     @property
@@ -814,6 +798,13 @@ class Formula(Operators, Tabular, Immutable, Shown):
 
         """
         return Combination.of_formulas(id, expr, unit, (self, *others))
+
+    def _without_size(self, size: Symbol) -> Self:
+        """Return the formula without the conditions on a size that it no longer contains, such as an index."""
+        if size in self.free_symbols:
+            return self
+        kept = tuple(each for each in self.constraints if size not in each.symbols)
+        return replace(self, constraints=kept, fixed=self.fixed | {size})
 
     def _number(self) -> int | Fraction:
         return self.value()

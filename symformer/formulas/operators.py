@@ -1,4 +1,4 @@
-"""Arithmetic on formulas: operators, derivatives, limits and units, without the formulas themselves."""
+"""Arithmetic on formulas: operators and units, without the formulas themselves."""
 
 from __future__ import annotations
 
@@ -11,21 +11,18 @@ from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from sympy import Add, Expr, Integer, Pow, Rational, Symbol, cancel, degree, expand, fraction, oo, together
-from sympy import diff as derivative
-from sympy import factor as sympy_factor
+from sympy import Add, Expr, Integer, Pow, Rational, Symbol, cancel, expand, fraction, together
 
 from ..language.errors import SizeError
 from ..language.limits import MAX_DEGREE, MAX_DIGITS, ExpansionBound, Quotient, digits
 from ..language.notation.text import code
-from ..language.sizes import format_value, substitute
+from ..language.sizes import format_value
 from ..language.symbols import NamedSizes, is_size, symbol
 
 if TYPE_CHECKING:
     from .formula import Formula
 
 MAX_TERMS = 10_000  # terms of a combination before like terms are collected
-MAX_FACTORED = 400  # terms that SymPy factors in a reasonable time
 MAX_CANCELLED = 100  # terms of a numerator and a denominator whose common factors are searched for
 _SINGULAR = {"bytes": "byte", "FLOPs": "FLOP", "MACs": "MAC", "elements": "element", "micro-batches": "micro-batch"}
 _PLURAL = {one: many for many, one in _SINGULAR.items()}
@@ -164,33 +161,6 @@ def same(left: Expr, right: Expr) -> bool:
         return bool(expand(left - right) == 0)
     (above, below), (over, under) = fraction(together(left)), fraction(together(right))
     return bool(expand(above * under - over * below) == 0)
-
-
-def limit_of(expr: Expr, size: Symbol, name: str) -> Expr:
-    """Return the limit of a quotient of polynomials as a size grows. Raises SizeError if it has ceil, floor, max, min.
-
-    >>> from symformer.language.symbols import E, L
-    >>> limit_of((12*L*E + E)/(L + 1), L, "a ratio"), limit_of(L*E, L, "a product")
-    (12*E, oo)
-    """
-    above, below = map(expand, fraction(together(expr)))
-    if any(size in call.free_symbols for call in (above + below).atoms(*_calls())):
-        raise SizeError(f"{name} has no limit in {size} by this method: {size} is inside ceil, floor, max or min")
-    highest, lowest = degree(above, size) if above != 0 else -1, degree(below, size)
-    if highest < lowest:
-        return Integer(0)
-    ratio = cancel(above.coeff(size, highest) / below.coeff(size, lowest))
-    if highest == lowest:
-        return ratio
-    if ratio.is_positive or ratio.is_negative:
-        return oo if ratio.is_positive else -oo
-    raise SizeError(f"the limit of {name} in {size} is infinite with the sign of {code(ratio)}; give those sizes first")
-
-
-def _calls() -> tuple[type[Expr], ...]:
-    from ..language.limits import CALLS
-
-    return tuple(CALLS.values())
 
 
 class Operators:
@@ -340,123 +310,6 @@ class Operators:
     def _latex(self, printer: object) -> str:
         """Return LaTeX for ``sympy.latex``."""
         return f"{self:latex}"
-
-    def diff(self, *sizes: Symbol | str | int) -> Formula:
-        """Return the derivative, with the other sizes held fixed.
-
-        Parameters
-        ----------
-        *sizes
-            The sizes to differentiate by, as symbols or names. A number after a size repeats it, as in SymPy.
-
-        Returns
-        -------
-        Formula
-            The derivative, in the same unit.
-
-        Raises
-        ------
-        SizeError
-            If a size is inside ceil, floor, max or min.
-
-        Examples
-        --------
-        >>> import symformer as sf
-        >>> sf.model("gpt2").params.diff("E")
-        24*L*E + 13*L + V + P + 2
-
-        """
-        if not sizes:
-            raise SizeError("diff needs a size, such as diff('L')")
-        expr, names = self.expanded, list[Symbol]()
-        for each in sizes:
-            if isinstance(each, Integral) and not isinstance(each, bool) and names:
-                if not 0 <= int(each) <= MAX_DEGREE:
-                    raise SizeError(f"the order {each} of a derivative is not an integer from 0 to {MAX_DEGREE}")
-                names[-1:] = [names[-1]] * int(each)
-            else:
-                names.append(size_of(each, NamedSizes(expr.free_symbols, self.accepted_sizes.names)))
-        for size in names:
-            if any(size in call.free_symbols for call in expr.atoms(*_calls())):
-                raise SizeError(f"{self.id} has no derivative in {size}, which is inside ceil, floor, max or min")
-            expr = derivative(expr, size)
-        by = ", ".join(map(str, names))
-        return (
-            self.combined(f"diff({self.id}, {by})", expr, self.unit)
-            if names
-            else self.combined(self.id, expr, self.unit)
-        )
-
-    def limit(self, size: Symbol | str, to: object = oo) -> Any:
-        """Return the limit as a size grows, with the other sizes held fixed.
-
-        Parameters
-        ----------
-        size
-            The size, as a symbol or a name.
-        to
-            ``sympy.oo``, or an integer.
-
-        Returns
-        -------
-        Formula or sympy.Expr
-            A formula; ``sympy.oo`` or ``-sympy.oo`` if there is no bound.
-
-        Raises
-        ------
-        SizeError
-            If the size is inside ceil, floor, max or min.
-
-        Examples
-        --------
-        >>> import symformer as sf
-        >>> gpt2 = sf.model("gpt2")
-        >>> (gpt2.formula("flops") / gpt2.params).limit("L")
-        (4*B*S**2 + 24*B*S*E)/(12*E + 13)
-        >>> gpt2.params.limit("L")
-        oo
-
-        """
-        target = size_of(size, NamedSizes(self.expanded.free_symbols, self.accepted_sizes.names))
-        if to is oo or to == oo:
-            found = limit_of(self.expanded, target, self.id)
-        else:
-            number = operand(to)
-            if number is None or not isinstance(number, Integer):
-                raise SizeError(
-                    f"the limit of {self.id} is for {target} = {format_value(to)}; give an integer or sympy.oo"
-                )
-            found = substitute(canonical(self.expanded), {target: number})
-            if not found.is_finite and not found.free_symbols:
-                raise SizeError(f"{self.id} divides by zero at {target} = {number}")
-        if found in (oo, -oo):
-            return found
-        return self.combined(f"limit({self.id}, {target}, {to})", found, self.unit)
-
-    def factor(self) -> Expr:
-        """Return the factored expression. It is a SymPy expression, because formulas are printed as sums.
-
-        Returns
-        -------
-        sympy.Expr
-            The factored expression.
-
-        Raises
-        ------
-        SizeError
-            If there are too many terms.
-
-        Examples
-        --------
-        >>> import symformer as sf
-        >>> sf.component("mlp", bias=False).params.factor()
-        2*E*H
-
-        """
-        terms = sum(len(Add.make_args(expand(side))) for side in fraction(self.expanded))
-        if terms > MAX_FACTORED:
-            raise SizeError(f"{self.id} has {terms:,} terms, more than the {MAX_FACTORED} that factor() accepts")
-        return sympy_factor(self.expanded)
 
     def __eq__(self, other: object) -> Any:
         """Return whether both are the same function of the sizes, whatever their units and their order of terms."""

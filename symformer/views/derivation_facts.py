@@ -21,6 +21,7 @@ from ..formulas.derivation import Derivation
 from ..formulas.formula import Formula
 from ..formulas.ratio import Ratio
 from ..formulas.row_names import row_names
+from ..formulas.rewriting import Rewriting
 from ..language.errors import CatalogueError, RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label
@@ -109,6 +110,7 @@ class QuantityFacts(Immutable):
     totals: tuple[AmountFacts, ...]  # of the parts of the model and of its layers, without those that are zero
     parts: PartFacts | None  # None for a ratio, and if only the short form is needed
     examples: ExampleFacts | None  # None for a ratio, and if only the short form is needed
+    forms: tuple[Rewriting, ...]  # the other forms that are requested
     check: CheckFacts
     checked: str  # how a quantity is checked that torch does not count
 
@@ -145,6 +147,7 @@ def derivation_facts(
     conventions: Mapping[str, str],
     full: bool = True,
     skip_refused: bool = False,
+    forms: Sequence[str] = (),
 ) -> DerivationFacts:
     """Return the facts of a derivation.
 
@@ -160,6 +163,8 @@ def derivation_facts(
         Whether to include what only the full form shows.
     skip_refused
         Whether to list an unsupported quantity with the reason instead of raising RuleError.
+    forms
+        Other forms of each formula, as for :meth:`Formula.rewritten`.
 
     Raises
     ------
@@ -188,7 +193,7 @@ def derivation_facts(
     places = {own: ConfigLocation(name) for name, own in reversed([*shown.provenance.names.items()])}
     for formula in reversed(formulas):  # the first quantity that has a size decides
         places |= shown.provenance.for_quantity(formula.measure.name).places
-    found = tuple(_quantity_facts(shown, subject.known, formula, full) for formula in formulas)
+    found = tuple(_quantity_facts(shown, subject.known, formula, full, forms) for formula in formulas)
     first = found[0] if found and found[0].formula.additive else None
     return DerivationFacts(
         subject=subject,
@@ -211,7 +216,7 @@ def _relative(model: Model, formulas: Sequence[Formula]) -> RelativeFacts | None
     return relative_facts(model, whole[0].measure.name, whole[0].conventions) if whole else None
 
 
-def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) -> QuantityFacts:
+def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool, forms: Sequence[str]) -> QuantityFacts:
     """Return the facts of one quantity of a model at its known sizes."""
     if isinstance(formula, Ratio) and formula.denominator.expanded == 0:
         raise RuleError(f"{formula.id} is undefined: its {formula.denominator.measure.title} are 0")
@@ -233,6 +238,7 @@ def _quantity_facts(model: Model, known: Numbers, formula: Formula, full: bool) 
         totals=tuple(_totals(formula, complete, value)) if formula.additive else (),
         parts=_parts(formula, question, model, check.from_torch) if full else None,
         examples=example_facts(model, formula, complete) if full else None,
+        forms=tuple(formula.rewritten(form) for form in forms),
         check=check,
         checked=question.checked_by,
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..architectures import presets_of
 from ..formulas.formula import Formula
+from ..formulas.rewriting import Rewriting
 from ..formulas.totals import definitions
 from ..language.symbols import LETTERS, letter
 from ..models.model import Model
@@ -21,17 +22,24 @@ from .tower_totals import tower_table
 
 
 def formula_blocks(
-    model: Model, whole: Formula, formula: Formula, on_device: Sequence[Line] = (), memory: int | None = None
+    model: Model,
+    whole: Formula,
+    formula: Formula,
+    on_device: Sequence[Line] = (),
+    memory: int | None = None,
+    forms: Sequence[Rewriting] = (),
 ) -> list[BriefBlock]:
     """Return the blocks of a formula, of the whole model or of one part.
 
-    ``on_device`` has lines on the device, and ``memory`` is the number of its bytes.
+    ``on_device`` has lines on the device, and ``memory`` is the number of its bytes. ``forms`` are other forms of the
+    formula.
     """
     part = formula.whole_account is not None
     title = f"{model.title} ({model.target}): {formula.measure.title}"
     found: list[BriefBlock] = [
         Heading(1, [title + (f" of {_part(formula)}" if part else "")]),
         formula.equation(),
+        *(block for form in forms for block in form.to_blocks()),
         *map(Paragraph, on_device),
         *map(Paragraph, _facts(model, formula)),
         *(Paragraph([line]) for line in provenance_lines(model, whole)),

@@ -169,12 +169,26 @@ def percent(share: Fraction) -> str:
 def number(value: int | Fraction) -> str:
     """Return a value as readable text: an integer with digit grouping, or a fraction and its two-decimal value.
 
+    A fraction with a long denominator is printed as a decimal only.
+
     >>> from fractions import Fraction
-    >>> number(124439808), number(Fraction(1000, 3))
-    ('124,439,808', '1,000/3 ≈ 333.33')
+    >>> number(124439808), number(Fraction(1000, 3)), number(Fraction(486_093, 26_321_936))
+    ('124,439,808', '1,000/3 ≈ 333.33', '≈ 0.01847')
     """
-    near = "" if value.denominator == 1 else f" ≈ {float(round(Fraction(value), 2)):,.2f}"
-    return exact_text(value) + near
+    if value.denominator == 1:
+        return exact_text(value)
+    two = f"≈ {float(round(Fraction(value), 2)):,.2f}"
+    if is_short(value):
+        return f"{exact_text(value)} {two}"
+    return two if abs(Fraction(value)) >= 1 else f"≈ {to_digits(Fraction(value), 4):f}"
+
+
+LONG_DENOMINATOR = 1_000
+
+
+def is_short(value: int | Fraction) -> bool:
+    """Return whether the exact value is short enough to be printed: its denominator has at most three digits."""
+    return value.denominator < LONG_DENOMINATOR
 
 
 def exact_text(value: int | Fraction) -> str:
@@ -237,6 +251,8 @@ def amount(value: int | Fraction, unit: str) -> str:
     ('2,147,483,648 (2.15 GB, 2.00 GiB)', '124,439,808', '5/11 ≈ 45.5%')
     """
     exact, near = exact_text(value), rounded(value, unit)
+    if near and not is_short(value):
+        return near
     return f"{exact} ({near})" if near and not near.startswith("≈") else f"{exact} {near}".rstrip()
 
 
