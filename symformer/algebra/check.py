@@ -32,10 +32,10 @@ from ..quantities.spellings import spelled
 from .account_terms import is_zero
 from .closest_readings import ClosestReading, closest_readings, difference_of, no_agreement_error
 from .convention_search import Agreement, agreements
+from .counted_parameters import ParameterCount, parameter_counts
 from .difference_rows import DifferenceRow, difference_rows, exact_multiple, single_explanations
 from .name_binding import COUNT, STORED, NameBinding, name_readings
 from .paper_conventions import PaperConvention
-from .parameter_counts import ParameterCount, parameter_counts
 from .reading_search import MAX_READINGS, PrintedReading, printed_readings, without_common_factors
 from .result import FormulaAnswer
 from .size_relations import solved_relation

@@ -16,10 +16,10 @@ from ..language.parsing.latex_source import MathSegment, math_segments
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Code, Heading, Paragraph, Piece, Table
 from .check import check
+from .counted_parameters import parameter_counts
 from .counted_parts import JOINED, CountedPart, PartIndex
 from .letter_definitions import letter_definitions
 from .name_binding import COUNT, NameBinding, name_readings
-from .parameter_counts import parameter_counts
 from .reading_search import PrintedReading, printed_readings
 from .usual_names import COUNTED, PARAMETERS, code_names, field_names
 

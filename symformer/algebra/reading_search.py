@@ -14,8 +14,8 @@ from ..language.parsing.equation import ParsedEquation
 from ..language.parsing.name_tokens import name_symbol
 from ..language.symbols import is_size, letter
 from .account_terms import Point, fingerprint
+from .counted_parameters import ParameterCount
 from .name_binding import COUNT, NameBinding, check_length, substitute_names
-from .parameter_counts import ParameterCount
 
 MAX_READINGS = 2_000  # assignments that are tried
 MAX_RARITY = 8  # total rarity of the readings in an assignment

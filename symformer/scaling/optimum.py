@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..algebra.device_memory import bytes_text, memory_bytes
 from ..algebra.open_model import Given, Where
 from ..algebra.result import Answer, Told, ignore_progress
-from ..algebra.solve import whole_amount
+from ..algebra.search_goal import whole_amount
 from ..architectures import composed_model
 from ..devices import chosen_device
 from ..language.errors import OptionError, SizeError

@@ -20,8 +20,8 @@ from ..formulas.account import Line
 from ..formulas.derivation import Derivation
 from ..formulas.formula import Formula
 from ..formulas.ratio import Ratio
-from ..formulas.row_names import row_names
 from ..formulas.rewriting import Rewriting
+from ..formulas.row_names import row_names
 from ..language.errors import CatalogueError, RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label
