@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from symformer.algebra.letter_definitions import letter_definitions
 from symformer.algebra.paper_check import PaperFormula, check_paper
+from symformer.algebra.paper_numbers import paper_numbers
 from symformer.commands.cli import cli
 from symformer.language.errors import ReadingError
 from symformer.language.parsing.latex_source import math_segments
@@ -137,3 +138,30 @@ def test_the_command_reports_every_formula(tmp_path: Path) -> None:
         refused = CliRunner().invoke(cli, ["check", *wrong])
         assert refused.exit_code == 2
         assert refused.stdout == ""
+
+
+# Touvron et al. 2023, table 2, and sentences: the counts by hand are those of the models' own configs.
+NUMBERS = r"""
+\begin{tabular}{cccc}
+params & dimension & $n$ heads & $n$ layers \\
+6.7B & 4096 & 32 & 32 \\
+32.5B & 6656 & 52 & 60 \\
+99.9B & 6656 & 52 & 60 \\
+\end{tabular}
+DeepSeek-V2 comprises 236B total parameters. It has 12 layers.
+Both Llama-2-7B and Llama-2-13B have 5B parameters. GPT-2 XL has 1.6B parameters.
+"""
+
+
+def test_numbers_of_named_models_are_explained() -> None:
+    found = paper_numbers(NUMBERS)
+    assert [(each.line, each.text, each.target, each.verdict) for each in found] == [
+        (4, "6.7B parameters", "llama-7b", "rounded"),  # 6,738,415,616
+        (5, "32.5B parameters", "llama-33b", "rounded"),  # 32,528,943,616
+        (8, "236B total parameters", "deepseek-v2", "rounded"),  # 235,741,434,880
+        (9, "1.6B parameters", "gpt2-xl", "rounded"),  # 1,557,611,200
+    ]
+    assert "235,741,434,880" in found[2].reason
+    shown = check_paper(NUMBERS, ["gpt2"], path="paper.tex")
+    assert len(shown.numbers) == 4
+    assert shown.to_json()["numbers"][0]["target"] == "llama-7b"

@@ -26,6 +26,14 @@ _SIZES = (
     (r"non-embedding param|number of (model |non-embedding |trainable )*param|param(eter)? count|model size", "N"),
     (r"training tokens|number of tokens|dataset size|tokens of training", "N_tok"),
 )
+# Heads of columns in tables of models.
+_HEADS = (
+    (r"(n )?(attention )?heads", "A"),
+    (r"(n )?(number of |num )?layers", "L"),
+    (r"(hidden )?dim(ension)?|hidden( size)?|d ?_? ?model|width|embedding size", "E"),
+    (r"ffn size|ffw ?_? ?size|intermediate( size)?|d ?_? ?ff", "H"),
+    (r"(n )?kv heads", "G"),
+)
 _NAME = r"\$\s*([^$=<>]{1,30}?)\s*\$"
 _PATTERNS = (
     rf"(?P<words>[A-Za-z][A-Za-z -]{{2,45}}) \({_NAME}\)",
@@ -63,6 +71,18 @@ def letter_definitions(source: str) -> dict[str, str]:
             if size and is_one_name(name):
                 found.setdefault(_spelled(name), set()).add(size)
     return {name: next(iter(sizes)) for name, sizes in found.items() if len(sizes) == 1}
+
+
+def described_size(words: str) -> str:
+    """Return the size that words describe, such as the head of a table's column; empty if it is not known.
+
+    >>> described_size("Attention heads"), described_size("$n$ layers"), described_size("BLEU")
+    ('A', 'L', '')
+    """
+    words = words.replace("$", "")
+    found = next((size for pattern, size in _SIZES if re.search(pattern, words, re.IGNORECASE)), "")
+    short = next((size for pattern, size in _HEADS if re.fullmatch(pattern, words.strip(), re.IGNORECASE)), "")
+    return short or found
 
 
 def _spelled(name: str) -> str:

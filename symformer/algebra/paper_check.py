@@ -20,6 +20,7 @@ from .counted_parameters import parameter_counts
 from .counted_parts import JOINED, CountedPart, PartIndex
 from .letter_definitions import letter_definitions
 from .name_binding import COUNT, NameBinding, name_readings
+from .paper_numbers import PaperNumber, paper_numbers
 from .reading_search import PrintedReading, printed_readings
 from .usual_names import COUNTED, PARAMETERS, code_names, field_names
 
@@ -140,6 +141,7 @@ class PaperCheck:
     targets: tuple[str, ...]
     letters: Mapping[str, str]  # the meanings that the paper gives
     formulas: tuple[PaperFormula, ...]
+    numbers: tuple[PaperNumber, ...] = ()
 
     @property
     def recognized(self) -> tuple[PaperFormula, ...]:
@@ -158,14 +160,13 @@ class PaperCheck:
             "targets": list(self.targets),
             "letters": dict(self.letters),
             "formulas": [each.to_json() for each in self.formulas],
+            "numbers": [each.to_json() for each in self.numbers],
         }
 
     def to_blocks(self) -> list[BriefBlock]:
         """Return the report: the letters, the recognized formulas with their counts, and the others."""
         known, other = self.recognized, [each for each in self.formulas if not each.verdict]
-        found: list[BriefBlock] = [
-            Heading(1, [f"{self.path}: {len(known)} of {len(self.formulas)} formulas recognized"])
-        ]
+        found: list[BriefBlock] = [Heading(1, [self._summary])]
         if self.letters:
             said = ", ".join(f"{name} = {size}" for name, size in self.letters.items())
             found.append(Paragraph([f"letters that the paper defines: {said}"]))
@@ -177,12 +178,24 @@ class PaperCheck:
         if other:
             rows = [[self._place(each), Code(each.segment.text)] for each in other]
             found.append(Table.of(["line", "not recognized"], rows, "rl"))
+        if self.numbers:
+            rows = [[self._line(each.file, each.line), each.text, each.target, each.reason] for each in self.numbers]
+            found.append(Table.of(["line", "number", "model", "explanation"], rows, "rlll"))
         return found
+
+    @property
+    def _summary(self) -> str:
+        explained = sum(each.verdict != "unexplained" for each in self.numbers)
+        numbers = f", {explained} of {len(self.numbers)} numbers explained" if self.numbers else ""
+        return f"{self.path}: {len(self.recognized)} of {len(self.formulas)} formulas recognized{numbers}"
 
     def _place(self, each: PaperFormula) -> str:
         """Return the line of a formula, with its file if there are several."""
-        several = len({one.segment.file for one in self.formulas}) > 1
-        return f"{each.segment.file}:{each.segment.line}" if several else str(each.segment.line)
+        return self._line(each.segment.file, each.segment.line)
+
+    def _line(self, file: str, line: int) -> str:
+        files = {one.segment.file for one in self.formulas} | {each.file for each in self.numbers}
+        return f"{file}:{line}" if len(files) > 1 else str(line)
 
 
 def _verdict(each: PaperFormula) -> str:
@@ -223,8 +236,9 @@ def check_paper(
     """
     files = {"": sources} if isinstance(sources, str) else sources
     segments = [replace(each, file=file) for file, text in files.items() for each in math_segments(text)]
-    if not segments:
-        raise ReadingError(f"{path} has no formulas in LaTeX mathematics")
+    numbers = [replace(each, file=file) for file, text in files.items() for each in paper_numbers(text)]
+    if not segments and not numbers:
+        raise ReadingError(f"{path} has no formulas in LaTeX mathematics, and no numbers of models that it names")
     if len(segments) > MOST:
         raise ReadingError(f"{path} has {len(segments)} formulas; the limit is {MOST}; give one section of the paper")
     models = [composed_model(each) for each in targets or ("gpt2", "llama")]
@@ -236,7 +250,7 @@ def check_paper(
             told(number, len(segments))
         found.append(finder.formula(each))
     kept = tuple(each for each in found if each is not None)
-    return PaperCheck(path, tuple(model.target for model in models), letters, kept)
+    return PaperCheck(path, tuple(model.target for model in models), letters, kept, tuple(numbers))
 
 
 class _Finder:

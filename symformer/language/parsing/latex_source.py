@@ -158,3 +158,68 @@ def _cell(text: str, table: tuple[int, int], at: int) -> tuple[str, str]:
     caption = caption or _CAPTION.search(text, max(0, table[0] - 900), table[0])
     said = _words(caption[1].partition("\n\n")[0]) if caption else ""
     return f"{said[:400]}. {label}. {head}", label
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One row of a table: its line, the words of its cells, and the heads of its columns."""
+
+    line: int
+    cells: tuple[str, ...]
+    heads: tuple[str, ...]
+
+
+def table_rows(source: str) -> list[TableRow]:
+    r"""Return the rows of the tables of a LaTeX source, without their first rows, which are the heads.
+
+    Examples
+    --------
+    >>> table_rows("\\begin{tabular}{ll}Model & Layers \\\\ GPT-2 & 12 \\\\ \\end{tabular}")
+    [TableRow(line=1, cells=('GPT-2', '12'), heads=('Model', 'Layers'))]
+
+    """
+    text = _COMMENT.sub(_blank, _VERBATIM.sub(_blank, source[:MOST]))
+    starts = [0, *(found.end() for found in re.finditer(r"\n", text))]
+    found: list[TableRow] = []
+    for table in _TABLE.finditer(text):
+        inside = re.sub(r"^\\begin\{[^}]*\}(\[[^\]]*\]|\{[^{}]*\}|\{(?:[^{}]|\{[^{}]*\})*\})*", _spaces, table.group())
+        heads: tuple[str, ...] = ()
+        for offset, line in _lines(inside):
+            cells = tuple(_cell_words(each) for each in re.split(r"(?<!\\)&", line))
+            if len(cells) < 2:
+                continue
+            if not heads:
+                heads = cells
+            else:
+                found.append(TableRow(bisect_right(starts, table.start() + offset), cells, heads))
+    return found
+
+
+def _spaces(found: re.Match[str]) -> str:
+    return "".join("\n" if each == "\n" else " " for each in found.group())
+
+
+def _cell_words(cell: str) -> str:
+    return _words(cell.replace("$", " ").replace("\\,", " "))
+
+
+def plain_sentences(source: str) -> list[tuple[int, str]]:
+    r"""Return the sentences of a LaTeX source outside tables and displays, each with the line of its end.
+
+    Examples
+    --------
+    >>> plain_sentences("First.\nIt has $P$ and \\textbf{7B} parameters.")
+    [(1, 'First.'), (2, 'It has and 7B parameters.')]
+
+    """
+    text = _COMMENT.sub(_blank, _VERBATIM.sub(_blank, source[:MOST]))
+    text = _TABLE.sub(_blank, text)
+    found: list[tuple[int, str]] = []
+    line, at = 1, 0
+    for end in re.finditer(r"[.!?](?=\s|$)|\n\s*\n|\Z", text):
+        piece = text[at : end.end()]
+        line += piece.count("\n")
+        at = end.end()
+        if words := _words(re.sub(r"\$(\d[\d,.]*)\$", r"\1", piece)):
+            found.append((line, words))
+    return found

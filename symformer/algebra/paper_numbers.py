@@ -1,0 +1,162 @@
+"""The numbers of a paper that count parameters, bytes or FLOPs of a model it names, each with its explanation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ..architectures import presets
+from ..language.errors import SymformerError
+from ..language.parsing.latex_source import TableRow, plain_sentences, table_rows
+from .explain import explain
+from .letter_definitions import described_size
+
+MOST = 200  # numbers of a paper that are explained
+SHORTEST = 4  # letters and digits of a model's name that a paper can mention
+MODELS = 8  # models with the sizes of a row that are tried
+MATCHING = 3  # sizes of a table's row that identify a model
+# A number with a unit that symformer counts. The words between the number and the unit belong to it.
+_NUMBER = re.compile(
+    r"(?<![\w.,-])(\d[\d,]*(?:\.\d+)?)\s?(billion|million|trillion|[BMTK]|[GMT]i?B|[kK]B)?[ -]"
+    r"((?:total |active |activated |trainable |non-embedding |learnable |model )*(?:param(?:eter)?s?|FLOPs))\b"
+    r"|(?<![\w.,-])(\d[\d,]*(?:\.\d+)?)\s?([GMT]i?B|[kK]B)\b"
+    r"(?=[^.]{0,40}(?:of (?:weights|parameters)|KV cache|per token))"
+)
+_COUNTS = re.compile(r"\bparam|\bmodel size|\bsize of the model", re.IGNORECASE)
+_SUFFIX = re.compile(r"\b(billions?|millions?|B|M)\b")
+
+
+@dataclass(frozen=True)
+class PaperNumber:
+    """One number of a paper, and what it counts."""
+
+    line: int
+    text: str  # the number as printed, with its unit
+    target: str
+    verdict: str  # "exact", "rounded", "convention" or "unexplained"
+    reason: str
+    file: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The number as ``check --file --json`` prints it."""
+        return {
+            "file": self.file or None,
+            "line": self.line,
+            "number": self.text,
+            "target": self.target,
+            "verdict": self.verdict,
+            "reason": self.reason,
+        }
+
+
+def paper_numbers(source: str, told: Callable[[int], None] | None = None) -> list[PaperNumber]:
+    r"""Return the numbers of a LaTeX source that count something of a model that it names, with explanations.
+
+    A number in a sentence belongs to the only model that the sentence names. A number of parameters in a table belongs
+    to the model that the row names, or to a model with the sizes of the row whose parameters it counts.
+
+    Parameters
+    ----------
+    source
+        The LaTeX source.
+    told
+        A function that is called with the number of explained numbers.
+
+    Examples
+    --------
+    >>> [each] = paper_numbers("DeepSeek-V2 comprises 236B total parameters.")
+    >>> each.target, each.verdict
+    ('deepseek-v2', 'rounded')
+
+    """
+    found: list[PaperNumber] = []
+    for line, text, targets in (*_in_sentences(source), *_in_tables(source)):
+        if len(found) == MOST:
+            break
+        if told is not None:
+            told(len(found))
+        some = [each for target in targets[:MODELS] if (each := _explained(line, text, target)) is not None]
+        if len(targets) > 1:  # models with the sizes of a row
+            some = [each for each in some if each.verdict in ("exact", "rounded")]
+        found += some[:1]
+    return sorted(found, key=lambda each: each.line)
+
+
+def _explained(line: int, text: str, target: str) -> PaperNumber | None:
+    try:
+        said = explain(target, text)
+    except SymformerError:
+        return None
+    return PaperNumber(line, text, target, said.verdict, said.reason)
+
+
+@cache
+def _mentions() -> tuple[re.Pattern[str], dict[str, str]]:
+    """Return a pattern of the names of models, and the preset of each name in its plain form."""
+    names = {_plain(name): name for name in presets() if len(_plain(name)) >= SHORTEST and re.search(r"\d", name)}
+    ordered = sorted(names.values(), key=len, reverse=True)
+    spelled = ["[ -]?".join(map(re.escape, re.findall(r"[a-z]+|[0-9.]+", name.lower()))) for name in ordered]
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(spelled)})(?![\w.-]*\w)", re.IGNORECASE), names
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9.]", "", name.lower())
+
+
+def named_models(text: str) -> list[str]:
+    """Return the presets that a text names, in their order.
+
+    >>> named_models("LLaMA 2 7B and Mixtral-8x7B")
+    ['llama-2-7b', 'mixtral-8x7b']
+    """
+    pattern, names = _mentions()
+    return list(dict.fromkeys(names[_plain(each)] for each in pattern.findall(text) if _plain(each) in names))
+
+
+def _in_sentences(source: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield the line, the number and the model of numbers in sentences that name one model."""
+    for line, sentence in plain_sentences(source):
+        models = named_models(sentence)
+        if len(models) == 1:
+            for found in _NUMBER.finditer(sentence):
+                yield line, found.group(), models
+
+
+def _in_tables(source: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield the line, the number and the possible models of columns with numbers of parameters."""
+    for row in table_rows(source):
+        for place, head in enumerate(row.heads):
+            cell = row.cells[place] if place < len(row.cells) else ""
+            if not _COUNTS.search(head) or not re.match(r"\d", cell):
+                continue
+            suffix = "" if re.search(r"[A-Za-z]", cell) else _suffix(head)
+            if suffix is not None and (targets := _row_models(row)):
+                yield row.line, f"{cell}{suffix} parameters", targets
+
+
+def _suffix(head: str) -> str | None:
+    found = _SUFFIX.search(head)
+    return None if found is None else {"b": "B", "m": "M"}[found.group()[0].lower()]
+
+
+def _row_models(row: TableRow) -> list[str]:
+    """Return the model that a row names, or the models whose sizes it has."""
+    models = named_models(row.cells[0])
+    if len(models) == 1:
+        return models
+    sizes = {
+        size: int(cell.replace(",", ""))
+        for head, cell in zip(row.heads, row.cells, strict=False)
+        if (size := described_size(head)) in ("E", "L", "A", "H", "G") and re.fullmatch(r"\d[\d,]*", cell)
+    }
+    return [name for name in presets() if _has(name, sizes)] if len(sizes) >= MATCHING else []
+
+
+def _has(name: str, sizes: dict[str, int]) -> bool:
+    """Return True if a preset has these sizes; its layers may be of several kinds."""
+    known = presets()[name]["sizes"]
+    layers = known.get("L") or sum(value for size, value in known.items() if size.startswith("L_"))
+    return all((layers if size == "L" else known.get(size)) == value for size, value in sizes.items())
