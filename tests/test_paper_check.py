@@ -165,3 +165,16 @@ def test_numbers_of_named_models_are_explained() -> None:
     shown = check_paper(NUMBERS, ["gpt2"], path="paper.tex")
     assert len(shown.numbers) == 4
     assert shown.to_json()["numbers"][0]["target"] == "llama-7b"
+
+
+def test_explain_reports_the_numbers_of_a_paper(tmp_path: Path) -> None:
+    paper = tmp_path / "paper.tex"
+    paper.write_text(NUMBERS, "utf-8")
+    found = CliRunner().invoke(cli, ["explain", str(paper), "--json"])
+    assert found.exit_code == 0, found.output
+    assert [each["number"] for each in json.loads(found.stdout)["numbers"]][2:] == [
+        "236B total parameters",
+        "1.6B parameters",
+    ]
+    for wrong in ("gpt2", str(tmp_path / "missing.tex")):
+        assert CliRunner().invoke(cli, ["explain", wrong]).exit_code == 2

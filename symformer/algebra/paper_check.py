@@ -186,8 +186,9 @@ class PaperCheck:
     @property
     def _summary(self) -> str:
         explained = sum(each.verdict != "unexplained" for each in self.numbers)
-        numbers = f", {explained} of {len(self.numbers)} numbers explained" if self.numbers else ""
-        return f"{self.path}: {len(self.recognized)} of {len(self.formulas)} formulas recognized{numbers}"
+        said = [f"{len(self.recognized)} of {len(self.formulas)} formulas recognized"] * bool(self.formulas)
+        said += [f"{explained} of {len(self.numbers)} numbers explained"] * bool(self.numbers)
+        return f"{self.path}: {', '.join(said)}"
 
     def _place(self, each: PaperFormula) -> str:
         """Return the line of a formula, with its file if there are several."""
@@ -251,6 +252,29 @@ def check_paper(
         found.append(finder.formula(each))
     kept = tuple(each for each in found if each is not None)
     return PaperCheck(path, tuple(model.target for model in models), letters, kept, tuple(numbers))
+
+
+def explain_paper(sources: str | Mapping[str, str], path: str = "paper") -> PaperCheck:
+    """Explain the numbers of a paper that count something of a model that it names.
+
+    Parameters
+    ----------
+    sources, path
+        The LaTeX source or sources, and the name of the file, as for ``check_paper``.
+
+    Raises
+    ------
+    ReadingError
+        If the paper has no such number.
+
+    """
+    files = {"": sources} if isinstance(sources, str) else sources
+    numbers = [replace(each, file=file) for file, text in files.items() for each in paper_numbers(text)]
+    if not numbers:
+        raise ReadingError(
+            f"{path} has no number of parameters, bytes or FLOPs next to a model that it names, such as Llama-2-7B"
+        )
+    return PaperCheck(path, (), {}, (), tuple(numbers))
 
 
 class _Finder:

@@ -13,7 +13,7 @@ from .terminal import print_result
 
 @click.command("explain", cls=Command)
 @arguments.target
-@click.argument("number")
+@click.argument("number", required=False)
 @click.option(
     "--quantity",
     "-q",
@@ -25,7 +25,12 @@ from .terminal import print_result
 @arguments.option
 @arguments.as_json
 def command(
-    target: str, number: str, quantity: str | None, sets: tuple[str, ...], options: tuple[str, ...], as_json: bool
+    target: str,
+    number: str | None,
+    quantity: str | None,
+    sets: tuple[str, ...],
+    options: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Identify what a published number counts.
 
@@ -34,6 +39,8 @@ def command(
     non-embedding", "320 KB per token", "15.62 GB for 128k tokens", "Q4_K_M 4.08 GB", "2,800 PF-days". At most five
     explanations are printed, the most plausible first. The exit status is 1 if no known count matches.
 
+    With only the LaTeX source of a paper, explain the numbers of the models that it names.
+
     \b
     symformer explain gpt2 117M
     symformer explain llama-2-70b 78B
@@ -41,7 +48,11 @@ def command(
     symformer explain llama-3-70b "320 KB per token"
     symformer explain llama-2-70b "8.4e23 FLOPs"
     symformer explain llama-3.1-8b 'GPU KV cache size: 131,072 tokens'
+    symformer explain paper.tex
     """
+    if number is None:
+        _explain_paper(target, as_json)
+        return
     from ..algebra.explain import explain
     from ..algebra.log_lines import log_line
     from ..language.printed_number import PrintedNumber, printed
@@ -54,3 +65,13 @@ def command(
     found = explain(model, asked, quantity, **conventions)
     print_result(found, as_json)
     sys.exit(found.verdict == "unexplained")
+
+
+def _explain_paper(path: str, as_json: bool) -> None:
+    """Explain the numbers of a paper."""
+    from ..algebra.paper_check import explain_paper
+    from ..documents.manuscript import sources
+
+    if not path.endswith(".tex"):
+        raise click.UsageError(f"NUMBER is missing, as in `symformer explain {path} 7B`")
+    print_result(explain_paper(sources(path), path), as_json)
