@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import symformer as sf
 from symformer.algebra.letter_definitions import letter_definitions
 from symformer.algebra.paper_check import PaperFormula, check_paper
 from symformer.algebra.paper_numbers import paper_numbers
@@ -178,3 +179,23 @@ def test_explain_reports_the_numbers_of_a_paper(tmp_path: Path) -> None:
     ]
     for wrong in ("gpt2", str(tmp_path / "missing.tex")):
         assert CliRunner().invoke(cli, ["explain", wrong]).exit_code == 2
+
+
+# Narayanan et al. 2021, table 1 and section 5.1: 12LE² + 13LE + VE + PE + 2E with V = 51,200 and P = 2,048.
+SIZES = r"""
+We use a vocabulary size (denoted by $V$) of 51,200 and a sequence length ($s$) of 2048.
+\begin{tabular}{cccc}
+Number of parameters (billion) & Attention heads & Hidden size & Number of layers \\
+1.7 & 24 & 2304 & 24 \\
+18.4 & 48 & 6144 & 40 \\
+18.9 & 48 & 6144 & 40 \\
+\end{tabular}
+"""
+
+
+def test_rows_with_sizes_are_counted_for_the_given_model() -> None:
+    found = paper_numbers(SIZES, [sf.model("gpt2")])
+    assert [(each.line, each.text) for each in found] == [(5, "1.7B parameters"), (6, "18.4B parameters")]
+    # 12·24·2304² + 13·24·2304 + (51200 + 2048 + 2)·2304 = 1,652,230,656
+    assert "1,652,230,656" in found[0].reason
+    assert not paper_numbers(SIZES)

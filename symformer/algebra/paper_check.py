@@ -237,12 +237,12 @@ def check_paper(
     """
     files = {"": sources} if isinstance(sources, str) else sources
     segments = [replace(each, file=file) for file, text in files.items() for each in math_segments(text)]
-    numbers = [replace(each, file=file) for file, text in files.items() for each in paper_numbers(text)]
+    models = [composed_model(each) for each in targets or ("gpt2", "llama")]
+    numbers = [replace(each, file=file) for file, text in files.items() for each in paper_numbers(text, models)]
     if not segments and not numbers:
         raise ReadingError(f"{path} has no formulas in LaTeX mathematics, and no numbers of models that it names")
     if len(segments) > MOST:
         raise ReadingError(f"{path} has {len(segments)} formulas; the limit is {MOST}; give one section of the paper")
-    models = [composed_model(each) for each in targets or ("gpt2", "llama")]
     letters = letter_definitions("\n".join(files.values()))
     finder = _Finder(models, letters)
     found = []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from ..architectures import presets
 from ..language.errors import SymformerError
 from ..language.parsing.latex_source import TableRow, plain_sentences, table_rows
+from ..language.symbols import named_symbol
+from ..models.model import Model
 from .explain import explain
 from .letter_definitions import described_size
 
@@ -26,6 +29,11 @@ _NUMBER = re.compile(
     r"(?=[^.]{0,40}(?:of (?:weights|parameters)|KV cache|per token))"
 )
 _COUNTS = re.compile(r"\bparam|\bmodel size|\bsize of the model", re.IGNORECASE)
+# Sizes that a paper states once for all rows of a table.
+_STATED = {
+    "V": re.compile(r"vocabulary size[^.]{0,40}? of \$?(\d[\d,]*)"),
+    "P": re.compile(r"sequence length[^.]{0,40}? of \$?(\d[\d,]*)"),
+}
 _SUFFIX = re.compile(r"\b(billions?|millions?|B|M)\b")
 
 
@@ -52,18 +60,19 @@ class PaperNumber:
         }
 
 
-def paper_numbers(source: str, told: Callable[[int], None] | None = None) -> list[PaperNumber]:
+def paper_numbers(source: str, models: Sequence[Model] = ()) -> list[PaperNumber]:
     r"""Return the numbers of a LaTeX source that count something of a model that it names, with explanations.
 
     A number in a sentence belongs to the only model that the sentence names. A number of parameters in a table belongs
-    to the model that the row names, or to a model with the sizes of the row whose parameters it counts.
+    to the model that the row names, or to a model with the sizes of the row whose parameters it counts: a preset, or
+    one of the given models with these sizes, and with the vocabulary and the sequence length that the paper states.
 
     Parameters
     ----------
     source
         The LaTeX source.
-    told
-        A function that is called with the number of explained numbers.
+    models
+        Models that rows of tables can have the sizes of.
 
     Examples
     --------
@@ -73,24 +82,22 @@ def paper_numbers(source: str, told: Callable[[int], None] | None = None) -> lis
 
     """
     found: list[PaperNumber] = []
-    for line, text, targets in (*_in_sentences(source), *_in_tables(source)):
+    for line, text, targets in (*_in_sentences(source), *_in_tables(source, models)):
         if len(found) == MOST:
             break
-        if told is not None:
-            told(len(found))
         some = [each for target in targets[:MODELS] if (each := _explained(line, text, target)) is not None]
-        if len(targets) > 1:  # models with the sizes of a row
+        if len(targets) > 1 or not isinstance(targets[0], str):  # models with the sizes of a row
             some = [each for each in some if each.verdict in ("exact", "rounded")]
         found += some[:1]
     return sorted(found, key=lambda each: each.line)
 
 
-def _explained(line: int, text: str, target: str) -> PaperNumber | None:
+def _explained(line: int, text: str, target: str | Model) -> PaperNumber | None:
     try:
         said = explain(target, text)
     except SymformerError:
         return None
-    return PaperNumber(line, text, target, said.verdict, said.reason)
+    return PaperNumber(line, text, said.model.target, said.verdict, said.reason)
 
 
 @cache
@@ -116,24 +123,27 @@ def named_models(text: str) -> list[str]:
     return list(dict.fromkeys(names[_plain(each)] for each in pattern.findall(text) if _plain(each) in names))
 
 
-def _in_sentences(source: str) -> Iterator[tuple[int, str, list[str]]]:
+def _in_sentences(source: str) -> Iterator[tuple[int, str, list[str | Model]]]:
     """Yield the line, the number and the model of numbers in sentences that name one model."""
     for line, sentence in plain_sentences(source):
         models = named_models(sentence)
         if len(models) == 1:
             for found in _NUMBER.finditer(sentence):
-                yield line, found.group(), models
+                yield line, found.group(), [*models]
 
 
-def _in_tables(source: str) -> Iterator[tuple[int, str, list[str]]]:
+def _in_tables(source: str, models: Sequence[Model]) -> Iterator[tuple[int, str, list[str | Model]]]:
     """Yield the line, the number and the possible models of columns with numbers of parameters."""
+    stated = {
+        size: int(found[1].replace(",", "")) for size, words in _STATED.items() if (found := words.search(source))
+    }
     for row in table_rows(source):
         for place, head in enumerate(row.heads):
             cell = row.cells[place] if place < len(row.cells) else ""
             if not _COUNTS.search(head) or not re.match(r"\d", cell):
                 continue
             suffix = "" if re.search(r"[A-Za-z]", cell) else _suffix(head)
-            if suffix is not None and (targets := _row_models(row)):
+            if suffix is not None and (targets := _row_models(row, models, stated)):
                 yield row.line, f"{cell}{suffix} parameters", targets
 
 
@@ -142,17 +152,27 @@ def _suffix(head: str) -> str | None:
     return None if found is None else {"b": "B", "m": "M"}[found.group()[0].lower()]
 
 
-def _row_models(row: TableRow) -> list[str]:
+def _row_models(row: TableRow, models: Sequence[Model], stated: Mapping[str, int]) -> list[str | Model]:
     """Return the model that a row names, or the models whose sizes it has."""
-    models = named_models(row.cells[0])
-    if len(models) == 1:
-        return models
+    named = named_models(row.cells[0])
+    if len(named) == 1:
+        return [*named]
     sizes = {
         size: int(cell.replace(",", ""))
         for head, cell in zip(row.heads, row.cells, strict=False)
         if (size := described_size(head)) in ("E", "L", "A", "H", "G") and re.fullmatch(r"\d[\d,]*", cell)
     }
-    return [name for name in presets() if _has(name, sizes)] if len(sizes) >= MATCHING else []
+    if len(sizes) < MATCHING:
+        return []
+    return [*(name for name in presets() if _has(name, sizes)), *_sized(models, {**stated, **sizes})]
+
+
+def _sized(models: Sequence[Model], sizes: Mapping[str, int]) -> Iterator[Model]:
+    """Yield the models with the sizes of a row; the table's learned positions are the sequence length."""
+    for model in models:
+        own = {size: value for size, value in sizes.items() if named_symbol(size) in model.sizes}
+        with suppress(SymformerError):
+            yield model.set(dict(own))
 
 
 def _has(name: str, sizes: dict[str, int]) -> bool:
