@@ -25,7 +25,7 @@ from symformer.language.errors import OptionError, SizeError, SymformerError, Un
 from symformer.papers import paper
 from symformer.scaling.allocation_law import AllocationLaw
 from symformer.scaling.compute_optimum import for_budget, for_loss
-from symformer.scaling.config_family import ConfigFamily, non_embedding
+from symformer.scaling.config_family import ConfigFamily, without_embeddings
 from symformer.scaling.laws import scaling_law, scaling_laws
 from symformer.scaling.optimum import Optimum, optimum
 from symformer.scaling.optimum_derivation import prove, statements
@@ -392,7 +392,7 @@ def test_a_loss_is_reached_with_the_fewest_flops() -> None:
 def test_non_embedding_parameters_are_counted_for_laws_that_exclude_them() -> None:
     # 12*L*E^2 + 13*L*E + 2*E for GPT-2: without the tied table V*E and the positions P*E
     expected = 12 * 12 * 768**2 + 13 * 12 * 768 + 2 * 768
-    value = non_embedding(sf.model("gpt2").params)
+    value = without_embeddings(sf.model("gpt2").params)
     assert value.subs({size: sf.model("gpt2").known[size] for size in value.free_symbols}) == expected
     found = optimum("gpt2", law="krajewski2024-dense", budget="1e20")
     assert found.searched is not None
@@ -403,6 +403,25 @@ def test_non_embedding_parameters_are_counted_for_laws_that_exclude_them() -> No
     assert llama.searched is not None
     assert llama.searched.ranking.published is not None
     assert llama.searched.ranking.published.counted == 6_738_415_616 - 2 * 32_000 * 4_096
+
+
+def test_laws_without_a_loss_list_the_closest_configs() -> None:
+    found = optimum("gpt2", law="bi2024", budget="1e20", limit=400)
+    assert found.searched is not None
+    own = found.searched.ranking.published
+    assert own is not None
+    # DeepSeek's M of GPT-2 at S = 1024: 72*12*768^2 + 12*12*768*1024 = 509607936 + 113246208
+    assert own.counted == 622_854_144
+    best = [abs(math.log(each.counted / found.continuous.parameters)) for each in found.configs]
+    assert best == sorted(best)
+    assert all(each.loss is None for each in found.configs)
+    # All widths and depths with 32 <= E/L <= 128, from the formula of M
+    every = sorted(
+        abs(math.log((72 * layers * width**2 + 12 * layers * width * 1024) / found.continuous.parameters))
+        for width in range(128, 12_801, 128)
+        for layers in range(math.ceil(width / 128), width // 32 + 1)
+    )
+    assert best == pytest.approx(every[:400])
 
 
 def test_shapes_include_both_ends_of_the_range() -> None:
@@ -522,7 +541,10 @@ def test_curves_pass_through_the_optimum() -> None:
         (["--loss", "1.5"], "no model reaches a loss of 1.5 under hoffmann2022; choose more than 1.69"),
         (["--loss", "nan"], "a loss of nan is not valid"),
         (["--law", "clark2022", "--budget", "1e20"], "fitted at one number of training tokens"),
-        (["gpt2", "--law", "kaplan2020", "--budget", "1e20"], "not the loss of a model"),
+        (["gpt2", "--law", "kaplan2020", "--budget", "1e20", "--pareto", "params"], "not the loss of a model"),
+        (["gpt2", "--law", "kaplan2020", "--budget", "1e20", "--curve", "iso-loss"], "not the loss of a model"),
+        (["gpt2", "--law", "kaplan2020", "--loss", "3"], "gives the optimum of a budget, not of a loss"),
+        (["gpt2", "--law", "krajewski2024", "--budget", "1e20"], "not the loss of a model"),
         (["--law", "kaplan2020", "--budget", "1e20", "--inference-tokens", "7"], "remove --inference-tokens"),
         (["--budget", "1e20", "--unique-tokens", "5e9"], "does not describe repeated data"),
         (["mixtral-8x7b", "--budget", "1e21"], "has experts"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from sympy import Add, Expr, Symbol, sympify
+from sympy import Add, Expr, Symbol, expand, sympify
 
 from ..algebra.counting.counting_changes import rows_of
 from ..algebra.numpy_import import array_namespace
@@ -38,6 +38,7 @@ class ConfigFamily:
     ``counted`` is the program of N as the law counts it, and ``programs`` has the programs of the quantities.
     """
 
+    law: ScalingLaw
     posed: OpenModel
     depth: str
     counted: Program
@@ -104,9 +105,15 @@ class ConfigFamily:
         counted = programs["params"]
         if law.parameters == "non-embedding":
             fixed = {str(size): number for size, number in posed.model.known.items() if str(size) not in open_sizes}
-            counted = program(non_embedding(posed.formulas[quantities.index("params")])).at({**fixed, **numbers})
+            counted = program(without_embeddings(posed.formulas[quantities.index("params")])).at({**fixed, **numbers})
+        if law.parameters == "flops-per-token":
+            fixed = {str(size): number for size, number in posed.model.known.items() if str(size) not in open_sizes}
+            training = without_embeddings(posed.formulas[quantities.index("train-flops")])
+            steps = named_symbol("B") * named_symbol("S")
+            counted = program(expand(training / steps)).at({**fixed, **numbers})
         ordered = sorted(numbers, key=lambda name: print_order(named_symbol(name)))
         return cls(
+            law,
             posed,
             depth,
             counted,
@@ -192,11 +199,11 @@ def check_dense(model: Model, law: ScalingLaw) -> None:
         )
 
 
-def non_embedding(formula: Formula) -> Expr:
-    """Return the parameters of a model without its embeddings and its LM head.
+def without_embeddings(formula: Formula) -> Expr:
+    """Return the parameters or the FLOPs of a model without its embeddings and its LM head.
 
     >>> import symformer as sf
-    >>> non_embedding(sf.architecture("gpt2").params).expand()
+    >>> without_embeddings(sf.architecture("gpt2").params).expand()
     12*E**2*L + 13*E*L + 2*E
     """
     rows = rows_of(formula)

@@ -18,7 +18,7 @@ from ..language.errors import SizeError
 from ..language.frozen import Immutable
 from ..language.notation.text import json_number
 from .config_family import ConfigFamily, ConfigRow
-from .scaling_law import INFERENCE, TRAINING, ParametricLaw
+from .config_goal import ConfigGoal
 
 MOST_ROWS = 500_000
 WIDEST = 1_000_000
@@ -42,8 +42,8 @@ class Config(Immutable):
         The exact training FLOPs per token.
     tokens : int
         The training tokens, rounded down.
-    loss : float
-        The loss of the law for these tokens.
+    loss : float | None
+        The loss of the law for these tokens, or None if the law states none.
     training_flops, inference_flops : int
         The FLOPs of training and of the inference tokens, rounded down.
     values : Mapping[str, int | Fraction]
@@ -56,7 +56,7 @@ class Config(Immutable):
     counted: int
     flops_per_token: Fraction
     tokens: int
-    loss: float
+    loss: float | None
     training_flops: int
     inference_flops: int
     values: Mapping[str, int | Fraction]
@@ -76,49 +76,11 @@ class Config(Immutable):
             "tokens": self.tokens,
             "tokens_per_parameter": round(self.tokens / self.counted, 4),
             "loss": self.loss,
-            "fitted": ["loss"],
+            "fitted": [] if self.loss is None else ["loss"],
             "training_flops": self.training_flops,
             "inference_flops": self.inference_flops,
             **({"values": {name: json_number(each) for name, each in self.values.items()}} if self.values else {}),
         }
-
-
-@dataclass(frozen=True)
-class ConfigGoal:
-    """What configs are compared by: the loss of a budget, or the FLOPs that reach a loss."""
-
-    law: ParametricLaw
-    budget: int | None
-    loss: float | None
-    inference: int
-    memory: int | None = None
-
-    def tokens(self, counted: int, training: float, inference: float) -> float | None:
-        """Return the training tokens of a config from its FLOPs per token, or None if it has none."""
-        if self.budget is None:
-            assert self.loss is not None  # noqa: S101
-            return self.law.tokens_for(counted, self.loss)
-        left = (self.budget - inference * self.inference) / training
-        return left if left >= 1 else None
-
-    def score(self, counted: int, training: float, inference: float) -> float | None:
-        """Return the number by which configs are ranked, the best first, or None for one that does not qualify."""
-        tokens = self.tokens(counted, training, inference)
-        if tokens is None or math.isinf(tokens):
-            return None
-        if self.budget is None:
-            return training * tokens + inference * self.inference
-        return self.law.floor + self.law.capacity_term(counted) + self.law.data_term(tokens)
-
-    def bound(self, training: float, inference: float) -> float:
-        """Return a lower bound of the score of all configs with at least these FLOPs per token."""
-        least = self.law.capacity_term(math.inf)
-        if self.budget is None:
-            assert self.loss is not None  # noqa: S101
-            tokens = self.law.tokens_for(math.inf, self.loss)
-            return math.inf if tokens is None else training * tokens + inference * self.inference
-        left = (self.budget - inference * self.inference) / training
-        return math.inf if left < 1 else self.law.floor + least + self.law.data_term(left)
 
 
 @dataclass(frozen=True)
@@ -130,7 +92,7 @@ class ConfigRanking(Immutable):
     best : tuple[Config, ...]
         The best configs, the best first.
     approximate : Config
-        The best config if training took ``6*N`` FLOPs per token, with its exact cost.
+        The best config if training took the FLOPs per token of the law, ``6*N``, with its exact cost.
     published : Config | None
         The target's own config, or None if it does not qualify.
     searched : int
@@ -241,8 +203,8 @@ def _ends(goal: ConfigGoal, rows: Sequence[_Scored], worst: float, closest: floa
     training, inference = min(each.training for each in rows), min(each.inference for each in rows)
     counted = min(each.row.counted for each in rows)
     bounds = (
-        (goal.bound(training, inference), worst),
-        (goal.bound(TRAINING * counted, INFERENCE * counted), closest),
+        (goal.bound(counted, training, inference), worst),
+        (goal.bound(counted, *goal.approximate_costs(counted)), closest),
     )
     return all(bound > best or math.isinf(bound) for bound, best in bounds)
 
@@ -271,9 +233,7 @@ def _check_size(family: ConfigFamily, goal: ConfigGoal, aspect: tuple[Fraction, 
 
 def _nothing(goal: ConfigGoal) -> str:
     memory = f" in {goal.memory:,} bytes" if goal.memory is not None else ""
-    if goal.budget is None:
-        return f"no config{memory} reaches a loss of {goal.loss:g}; choose a larger loss"
-    return f"no config{memory} trains on a token within {goal.budget:.4g} FLOPs; choose a larger budget"
+    return f"no config{memory} {goal.impossible}"
 
 
 def _scored(family: ConfigFamily, goal: ConfigGoal, pairs: list[tuple[int, int]]) -> list[_Scored]:
@@ -284,7 +244,7 @@ def _scored(family: ConfigFamily, goal: ConfigGoal, pairs: list[tuple[int, int]]
         fits = goal.memory is None or row.values["inference-memory"] <= goal.memory
         scores = [
             goal.score(row.counted, *costs) if fits else None
-            for costs in ((training, inference), (TRAINING * row.counted, INFERENCE * row.counted))
+            for costs in ((training, inference), goal.approximate_costs(row.counted))
         ]
         exact, approximate = (math.inf if score is None else score for score in scores)
         found.append(_Scored(exact, approximate, row, training, inference, fits))
@@ -302,7 +262,7 @@ def _config(family: ConfigFamily, goal: ConfigGoal, row: ConfigRow, *, within: b
     Without ``within``, it is trained on the tokens of the approximation ``6*N*N_tok``, whatever they cost.
     """
     training, inference = (Fraction(row.values[name], family.length) for name in ("train-flops", "flops"))
-    costs = (training, inference) if within else tuple(Fraction(each * row.counted) for each in (TRAINING, INFERENCE))
+    costs = (training, inference) if within else tuple(map(Fraction, goal.approximate_costs(row.counted)))
     if goal.budget is None:
         tokens = goal.tokens(row.counted, *map(float, costs))
         assert tokens is not None  # noqa: S101
@@ -315,7 +275,7 @@ def _config(family: ConfigFamily, goal: ConfigGoal, row: ConfigRow, *, within: b
         row.counted,
         training,
         whole,
-        goal.law.loss(row.counted, whole),
+        goal.fitted_loss(row.counted, whole),
         int(training * whole),
         int(inference * goal.inference),
         {name: value for name, value in row.values.items() if name not in ("params", "train-flops", "flops")},
