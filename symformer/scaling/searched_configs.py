@@ -183,7 +183,8 @@ class SearchedConfigs(Immutable):
         spent = f", {chosen.flops / self.budget - 1:+.1%} of the budget" if self.budget is not None else ""
         return (
             f"with {self.approximation} FLOPs per token, {same} would be chosen; training it on its "
-            f"{approximate(chosen.tokens)} tokens takes {exact:.3f} times as many FLOPs as {self.approximation}*N_tok{spent}"
+            f"{approximate(chosen.tokens)} tokens takes {exact:.3f} times as many FLOPs as "
+            f"{self.approximation}*N_tok{spent}"
         )
 
     def _unqualified(self) -> str:
