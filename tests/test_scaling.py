@@ -245,6 +245,22 @@ def test_effective_tokens_are_those_of_the_paper() -> None:
     assert law.with_unique_tokens(1e11).base_parameters == pytest.approx(0.051e11, rel=0.01)
 
 
+def test_repeated_data_matches_the_code_of_the_paper() -> None:
+    """README of huggingface/datablations: two losses, and the optimum of a grid of steps of 0.4%."""
+    law = scaling_law("muennighoff2023")
+    assert isinstance(law, RepeatedDataLaw)
+    limited = law.with_unique_tokens(25e9)
+    assert limited.loss(6.34e9, 242e9) == pytest.approx(2.2256440889984477, rel=1e-7)
+    assert limited.loss(8.67e9, 178e9) == pytest.approx(2.2269634075087867, rel=1e-7)
+    found = for_budget(law, 1e22, unique=25e9)
+    assert found.parameters == pytest.approx(7022364735.879969, rel=0.005)
+    assert found.tokens == pytest.approx(237336955477.55075, rel=0.005)
+    assert found.loss is not None
+    assert found.loss <= limited.loss(7022364735.879969, 237336955477.55075)
+    # Its smallest model has E = 128, H = 512 and 3 layers, and is called 7M, so N includes the embeddings:
+    # 12*3*128^2 + 50257*128 = 589824 + 6432896 = 7022720
+
+
 def test_limited_law_returns_the_tokens_of_a_loss() -> None:
     law = scaling_law("muennighoff2023")
     assert isinstance(law, RepeatedDataLaw)
