@@ -194,6 +194,21 @@ def test_sardana_trains_7b_instead_of_13b() -> None:
     assert best.parameters == pytest.approx(7e9, rel=0.01)
 
 
+def test_chinchilla_optimum_matches_the_code_of_sardana() -> None:
+    """README of its cost_calculator.py: 30B parameters on 1.556e12 tokens, 2.801e23 FLOPs, a loss of 1.958253360475841.
+
+    With 10^9 requests of 600 tokens, 3.161e23 FLOPs: 2.801e23 + 2*30e9*600e9 = 2.801e23 + 0.36e23.
+    """
+    law = parametric_law("sardana2024")
+    found = for_loss(law, 1.958253360475841)
+    assert found.parameters == pytest.approx(30e9, rel=1e-9)
+    assert found.tokens == pytest.approx(1.556e12, rel=5e-4)
+    assert found.training_flops == pytest.approx(2.801e23, rel=5e-4)
+    served = for_loss(law, 1.958253360475841, inference=600e9)
+    assert served.training_flops + served.inference_flops < 3.161e23
+    assert served.parameters < 30e9
+
+
 def test_closed_forms_and_roots_are_minima() -> None:
     """Against a golden-section search at 100 random budgets, and from the loss back to the budget."""
     draw = random.Random(5)  # noqa: S311
