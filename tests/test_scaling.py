@@ -535,6 +535,14 @@ def test_best_configs_match_brute_force_for_random_questions(seed: int) -> None:
     assert [(each.sizes["L"], each.sizes["E"]) for each in found.configs] == [each[1:] for each in every[:3]]
 
 
+def test_sizes_that_occur_only_in_conditions_must_have_a_value() -> None:
+    """Pythia rotates D_rope of E/A dimensions, an even number, so heads need at least two dimensions."""
+    wide = optimum("pythia-70m", law="besiroglu2024", budget="1e17", relations={"A": "E/2"}, limit=1)
+    assert wide.configs[0].sizes["A"] == wide.configs[0].sizes["E"] // 2
+    with pytest.raises(SizeError, match="no width up to"):
+        optimum("pythia-70m", law="besiroglu2024", budget="1e17", relations={"A": "E"}, multiple=4096)
+
+
 def test_pareto_front_has_no_dominated_config() -> None:
     found = optimum("gpt2", law="besiroglu2024", budget="1e18", pareto="kv-cache")
     assert found.searched is not None

@@ -21,7 +21,9 @@ from .config_family import ConfigFamily, ConfigRow
 from .config_goal import ConfigGoal
 
 MOST_ROWS = 500_000
-WIDEST = 1_000_000
+TOO_MANY = f"there are more than {MOST_ROWS:,} configs; choose a smaller range with --aspect, or a larger --multiple"
+WIDEST = 65_536  # the widths whose conditions are tried before a search
+POWERS = 40
 WIDTHS = 8  # evaluated together
 Told = Callable[[int, int], None]
 
@@ -168,12 +170,9 @@ def search(
         searched += len(pairs)
         rows = _scored(family, goal, pairs)
         progress(searched, searched)
+        if searched > 2 * MOST_ROWS:
+            raise SizeError(TOO_MANY)
         if not rows:
-            if width > WIDEST:
-                raise SizeError(
-                    f"no width up to {WIDEST:,} satisfies the conditions of {target}; set its sizes with --where, or "
-                    "choose another --multiple"
-                )
             continue
         every += rows if pareto else []
         found = nsmallest(limit, [*found, *rows], key=lambda each: (each.score, each.row.layers))
@@ -210,9 +209,19 @@ def _ends(goal: ConfigGoal, rows: Sequence[_Scored], worst: float, closest: floa
 
 
 def _check_size(family: ConfigFamily, goal: ConfigGoal, aspect: tuple[Fraction, Fraction], multiple: int) -> None:
-    """Raise SizeError for a search over too many configs, from the shallowest and deepest configs of a few widths."""
+    """Raise SizeError for a search over too many configs, or over none that satisfies the conditions of the model.
+
+    The shallowest and deepest configs of a few widths show how far the search goes.
+    """
+    widths = range(multiple, WIDEST + 1, multiple)
+    shallowest = [(depths[0], width) for width in widths if (depths := family.depths(width, *aspect))]
+    if not shallowest or next(family.rows(shallowest), None) is None:
+        raise SizeError(
+            f"no width up to {WIDEST:,} satisfies the conditions of {family.posed.model.target}; set its sizes with "
+            "--where, or choose another --multiple or --aspect"
+        )
     best = closest = math.inf
-    for power in range(1 + (WIDEST // multiple).bit_length()):
+    for power in range(POWERS):
         for factor in range(1, 8) if power == 0 else range(4, 8):
             width = factor * multiple * 2**power
             depths = family.depths(width, *aspect)
@@ -225,10 +234,7 @@ def _check_size(family: ConfigFamily, goal: ConfigGoal, aspect: tuple[Fraction, 
             if _ends(goal, rows, best, closest):
                 return
             if count > MOST_ROWS:
-                raise SizeError(
-                    f"there are more than {MOST_ROWS:,} configs; choose a smaller range with --aspect, or a larger "
-                    "--multiple"
-                )
+                raise SizeError(TOO_MANY)
 
 
 def _nothing(goal: ConfigGoal) -> str:
