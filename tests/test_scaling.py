@@ -25,7 +25,7 @@ from symformer.language.errors import OptionError, SizeError, SymformerError, Un
 from symformer.papers import paper
 from symformer.scaling.allocation_law import AllocationLaw
 from symformer.scaling.compute_optimum import for_budget, for_loss
-from symformer.scaling.config_family import ConfigFamily, non_embedding
+from symformer.scaling.config_family import ConfigFamily, without_embeddings
 from symformer.scaling.laws import scaling_law, scaling_laws
 from symformer.scaling.optimum import Optimum, optimum
 from symformer.scaling.optimum_derivation import prove, statements
@@ -194,6 +194,21 @@ def test_sardana_trains_7b_instead_of_13b() -> None:
     assert best.parameters == pytest.approx(7e9, rel=0.01)
 
 
+def test_chinchilla_optimum_matches_the_code_of_sardana() -> None:
+    """README of its cost_calculator.py: 30B parameters on 1.556e12 tokens, 2.801e23 FLOPs, a loss of 1.958253360475841.
+
+    With 10^9 requests of 600 tokens, 3.161e23 FLOPs: 2.801e23 + 2*30e9*600e9 = 2.801e23 + 0.36e23.
+    """
+    law = parametric_law("sardana2024")
+    found = for_loss(law, 1.958253360475841)
+    assert found.parameters == pytest.approx(30e9, rel=1e-9)
+    assert found.tokens == pytest.approx(1.556e12, rel=5e-4)
+    assert found.training_flops == pytest.approx(2.801e23, rel=5e-4)
+    served = for_loss(law, 1.958253360475841, inference=600e9)
+    assert served.training_flops + served.inference_flops < 3.161e23
+    assert served.parameters < 30e9
+
+
 def test_closed_forms_and_roots_are_minima() -> None:
     """Against a golden-section search at 100 random budgets, and from the loss back to the budget."""
     draw = random.Random(5)  # noqa: S311
@@ -243,6 +258,22 @@ def test_effective_tokens_are_those_of_the_paper() -> None:
     assert isinstance(law, RepeatedDataLaw)
     # Equation 17: U_N = 0.051 * U_D, because alpha = beta
     assert law.with_unique_tokens(1e11).base_parameters == pytest.approx(0.051e11, rel=0.01)
+
+
+def test_repeated_data_matches_the_code_of_the_paper() -> None:
+    """README of huggingface/datablations: two losses, and the optimum of a grid of steps of 0.4%."""
+    law = scaling_law("muennighoff2023")
+    assert isinstance(law, RepeatedDataLaw)
+    limited = law.with_unique_tokens(25e9)
+    assert limited.loss(6.34e9, 242e9) == pytest.approx(2.2256440889984477, rel=1e-7)
+    assert limited.loss(8.67e9, 178e9) == pytest.approx(2.2269634075087867, rel=1e-7)
+    found = for_budget(law, 1e22, unique=25e9)
+    assert found.parameters == pytest.approx(7022364735.879969, rel=0.005)
+    assert found.tokens == pytest.approx(237336955477.55075, rel=0.005)
+    assert found.loss is not None
+    assert found.loss <= limited.loss(7022364735.879969, 237336955477.55075)
+    # Its smallest model has E = 128, H = 512 and 3 layers, and is called 7M, so N includes the embeddings:
+    # 12*3*128^2 + 50257*128 = 589824 + 6432896 = 7022720
 
 
 def test_limited_law_returns_the_tokens_of_a_loss() -> None:
@@ -392,7 +423,7 @@ def test_a_loss_is_reached_with_the_fewest_flops() -> None:
 def test_non_embedding_parameters_are_counted_for_laws_that_exclude_them() -> None:
     # 12*L*E^2 + 13*L*E + 2*E for GPT-2: without the tied table V*E and the positions P*E
     expected = 12 * 12 * 768**2 + 13 * 12 * 768 + 2 * 768
-    value = non_embedding(sf.model("gpt2").params)
+    value = without_embeddings(sf.model("gpt2").params)
     assert value.subs({size: sf.model("gpt2").known[size] for size in value.free_symbols}) == expected
     found = optimum("gpt2", law="krajewski2024-dense", budget="1e20")
     assert found.searched is not None
@@ -403,6 +434,25 @@ def test_non_embedding_parameters_are_counted_for_laws_that_exclude_them() -> No
     assert llama.searched is not None
     assert llama.searched.ranking.published is not None
     assert llama.searched.ranking.published.counted == 6_738_415_616 - 2 * 32_000 * 4_096
+
+
+def test_laws_without_a_loss_list_the_closest_configs() -> None:
+    found = optimum("gpt2", law="bi2024", budget="1e20", limit=400)
+    assert found.searched is not None
+    own = found.searched.ranking.published
+    assert own is not None
+    # DeepSeek's M of GPT-2 at S = 1024: 72*12*768^2 + 12*12*768*1024 = 509607936 + 113246208
+    assert own.counted == 622_854_144
+    best = [abs(math.log(each.counted / found.continuous.parameters)) for each in found.configs]
+    assert best == sorted(best)
+    assert all(each.loss is None for each in found.configs)
+    # All widths and depths with 32 <= E/L <= 128, from the formula of M
+    every = sorted(
+        abs(math.log((72 * layers * width**2 + 12 * layers * width * 1024) / found.continuous.parameters))
+        for width in range(128, 12_801, 128)
+        for layers in range(math.ceil(width / 128), width // 32 + 1)
+    )
+    assert best == pytest.approx(every[:400])
 
 
 def test_shapes_include_both_ends_of_the_range() -> None:
@@ -485,6 +535,14 @@ def test_best_configs_match_brute_force_for_random_questions(seed: int) -> None:
     assert [(each.sizes["L"], each.sizes["E"]) for each in found.configs] == [each[1:] for each in every[:3]]
 
 
+def test_sizes_that_occur_only_in_conditions_must_have_a_value() -> None:
+    """Pythia rotates D_rope of E/A dimensions, an even number, so heads need at least two dimensions."""
+    wide = optimum("pythia-70m", law="besiroglu2024", budget="1e17", relations={"A": "E/2"}, limit=1)
+    assert wide.configs[0].sizes["A"] == wide.configs[0].sizes["E"] // 2
+    with pytest.raises(SizeError, match="no width up to"):
+        optimum("pythia-70m", law="besiroglu2024", budget="1e17", relations={"A": "E"}, multiple=4096)
+
+
 def test_pareto_front_has_no_dominated_config() -> None:
     found = optimum("gpt2", law="besiroglu2024", budget="1e18", pareto="kv-cache")
     assert found.searched is not None
@@ -522,7 +580,10 @@ def test_curves_pass_through_the_optimum() -> None:
         (["--loss", "1.5"], "no model reaches a loss of 1.5 under hoffmann2022; choose more than 1.69"),
         (["--loss", "nan"], "a loss of nan is not valid"),
         (["--law", "clark2022", "--budget", "1e20"], "fitted at one number of training tokens"),
-        (["gpt2", "--law", "kaplan2020", "--budget", "1e20"], "not the loss of a model"),
+        (["gpt2", "--law", "kaplan2020", "--budget", "1e20", "--pareto", "params"], "not the loss of a model"),
+        (["gpt2", "--law", "kaplan2020", "--budget", "1e20", "--curve", "iso-loss"], "not the loss of a model"),
+        (["gpt2", "--law", "kaplan2020", "--loss", "3"], "gives the optimum of a budget, not of a loss"),
+        (["gpt2", "--law", "krajewski2024", "--budget", "1e20"], "not the loss of a model"),
         (["--law", "kaplan2020", "--budget", "1e20", "--inference-tokens", "7"], "remove --inference-tokens"),
         (["--budget", "1e20", "--unique-tokens", "5e9"], "does not describe repeated data"),
         (["mixtral-8x7b", "--budget", "1e21"], "has experts"),

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from sympy import Add, Expr, Symbol, sympify
+from sympy import Add, Expr, Symbol, expand, sympify
 
 from ..algebra.counting.counting_changes import rows_of
+from ..algebra.free_sizes import FreeSizes
 from ..algebra.numpy_import import array_namespace
 from ..algebra.open_model import Given, OpenModel, Where
 from ..algebra.row_program import compile_for_rows
@@ -38,6 +39,7 @@ class ConfigFamily:
     ``counted`` is the program of N as the law counts it, and ``programs`` has the programs of the quantities.
     """
 
+    law: ScalingLaw
     posed: OpenModel
     depth: str
     counted: Program
@@ -46,6 +48,7 @@ class ConfigFamily:
     own: Mapping[str, int]  # the depth and the width of the target itself
     kinds: int = 1  # the layers of all kinds per unit of the depth
     bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # the bandwidth and the peak of each time
+    free: FreeSizes = field(default_factory=lambda: FreeSizes((), {}))  # sizes that occur only in conditions
 
     @classmethod
     def of(
@@ -82,6 +85,8 @@ class ConfigFamily:
         programs: dict[str, Program] = {}
         numbers: dict[str, int] = {}
         bounds: dict[str, tuple[int, int]] = {}
+        free = {str(size): number for size, number in posed.free.items()}
+        deciding: list[Program] = []  # programs with conditions on the free sizes
         for name, formula in zip(quantities, posed.formulas, strict=True):
             sides = {name: formula}
             if isinstance(formula, TimeBound):
@@ -96,17 +101,26 @@ class ConfigFamily:
                 raise OptionError(f"{name} is a ratio, so it has no Pareto front here; choose a count, bytes or a time")
             for side, each in sides.items():
                 own = compiled(each)
-                fixed = {size: number for size, number in own.defaults.items() if size not in open_sizes}
+                fixed = {
+                    size: number for size, number in own.defaults.items() if size not in open_sizes and size not in free
+                }
                 if lacking := [size for size in own.symbols if size not in fixed and size not in open_sizes]:
                     raise SizeError(needs_values(each.id, lacking))
                 programs[side] = own.program.concerned(frozenset({*fixed, *open_sizes})).at(fixed)
+                deciding.append(own.program.concerned(frozenset({*fixed, *open_sizes, *free})).at(fixed))
                 numbers |= {size: fixed[size] for size in own.symbols if size in fixed}
         counted = programs["params"]
         if law.parameters == "non-embedding":
             fixed = {str(size): number for size, number in posed.model.known.items() if str(size) not in open_sizes}
-            counted = program(non_embedding(posed.formulas[quantities.index("params")])).at({**fixed, **numbers})
+            counted = program(without_embeddings(posed.formulas[quantities.index("params")])).at({**fixed, **numbers})
+        if law.parameters == "flops-per-token":
+            fixed = {str(size): number for size, number in posed.model.known.items() if str(size) not in open_sizes}
+            training = without_embeddings(posed.formulas[quantities.index("train-flops")])
+            steps = named_symbol("B") * named_symbol("S")
+            counted = program(expand(training / steps)).at({**fixed, **numbers})
         ordered = sorted(numbers, key=lambda name: print_order(named_symbol(name)))
         return cls(
+            law,
             posed,
             depth,
             counted,
@@ -115,6 +129,7 @@ class ConfigFamily:
             {name: known[name] for name in (depth, WIDTH)},
             1 + sum(int(value / named_symbol(depth)) for value in others.values()),
             bounds,
+            FreeSizes(deciding, free),
         )
 
     @property
@@ -147,6 +162,8 @@ class ConfigFamily:
             for _, held in tests:
                 mask = xp.broadcast_to(xp.asarray(held, bool), (len(pairs),)).tolist()
                 holds = [one and other for one, other in zip(holds, mask, strict=True)]
+        mask = xp.asarray(self.free.rows(columns, len(pairs))[1], bool).tolist()
+        holds = [one and other for one, other in zip(holds, mask, strict=True)]
         for name, rates in self.bounds.items():
             moved, work = (values.pop(f"{name} {side}") for side in SIDES)
             times = zip(moved, work, strict=True)
@@ -192,11 +209,11 @@ def check_dense(model: Model, law: ScalingLaw) -> None:
         )
 
 
-def non_embedding(formula: Formula) -> Expr:
-    """Return the parameters of a model without its embeddings and its LM head.
+def without_embeddings(formula: Formula) -> Expr:
+    """Return the parameters or the FLOPs of a model without its embeddings and its LM head.
 
     >>> import symformer as sf
-    >>> non_embedding(sf.architecture("gpt2").params).expand()
+    >>> without_embeddings(sf.architecture("gpt2").params).expand()
     12*E**2*L + 13*E*L + 2*E
     """
     rows = rows_of(formula)

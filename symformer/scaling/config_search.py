@@ -18,10 +18,12 @@ from ..language.errors import SizeError
 from ..language.frozen import Immutable
 from ..language.notation.text import json_number
 from .config_family import ConfigFamily, ConfigRow
-from .scaling_law import INFERENCE, TRAINING, ParametricLaw
+from .config_goal import ConfigGoal
 
 MOST_ROWS = 500_000
-WIDEST = 1_000_000
+TOO_MANY = f"there are more than {MOST_ROWS:,} configs; choose a smaller range with --aspect, or a larger --multiple"
+WIDEST = 65_536  # the widths whose conditions are tried before a search
+POWERS = 40
 WIDTHS = 8  # evaluated together
 Told = Callable[[int, int], None]
 
@@ -42,8 +44,8 @@ class Config(Immutable):
         The exact training FLOPs per token.
     tokens : int
         The training tokens, rounded down.
-    loss : float
-        The loss of the law for these tokens.
+    loss : float | None
+        The loss of the law for these tokens, or None if the law states none.
     training_flops, inference_flops : int
         The FLOPs of training and of the inference tokens, rounded down.
     values : Mapping[str, int | Fraction]
@@ -56,7 +58,7 @@ class Config(Immutable):
     counted: int
     flops_per_token: Fraction
     tokens: int
-    loss: float
+    loss: float | None
     training_flops: int
     inference_flops: int
     values: Mapping[str, int | Fraction]
@@ -76,49 +78,11 @@ class Config(Immutable):
             "tokens": self.tokens,
             "tokens_per_parameter": round(self.tokens / self.counted, 4),
             "loss": self.loss,
-            "fitted": ["loss"],
+            "fitted": [] if self.loss is None else ["loss"],
             "training_flops": self.training_flops,
             "inference_flops": self.inference_flops,
             **({"values": {name: json_number(each) for name, each in self.values.items()}} if self.values else {}),
         }
-
-
-@dataclass(frozen=True)
-class ConfigGoal:
-    """What configs are compared by: the loss of a budget, or the FLOPs that reach a loss."""
-
-    law: ParametricLaw
-    budget: int | None
-    loss: float | None
-    inference: int
-    memory: int | None = None
-
-    def tokens(self, counted: int, training: float, inference: float) -> float | None:
-        """Return the training tokens of a config from its FLOPs per token, or None if it has none."""
-        if self.budget is None:
-            assert self.loss is not None  # noqa: S101
-            return self.law.tokens_for(counted, self.loss)
-        left = (self.budget - inference * self.inference) / training
-        return left if left >= 1 else None
-
-    def score(self, counted: int, training: float, inference: float) -> float | None:
-        """Return the number by which configs are ranked, the best first, or None for one that does not qualify."""
-        tokens = self.tokens(counted, training, inference)
-        if tokens is None or math.isinf(tokens):
-            return None
-        if self.budget is None:
-            return training * tokens + inference * self.inference
-        return self.law.floor + self.law.capacity_term(counted) + self.law.data_term(tokens)
-
-    def bound(self, training: float, inference: float) -> float:
-        """Return a lower bound of the score of all configs with at least these FLOPs per token."""
-        least = self.law.capacity_term(math.inf)
-        if self.budget is None:
-            assert self.loss is not None  # noqa: S101
-            tokens = self.law.tokens_for(math.inf, self.loss)
-            return math.inf if tokens is None else training * tokens + inference * self.inference
-        left = (self.budget - inference * self.inference) / training
-        return math.inf if left < 1 else self.law.floor + least + self.law.data_term(left)
 
 
 @dataclass(frozen=True)
@@ -130,7 +94,7 @@ class ConfigRanking(Immutable):
     best : tuple[Config, ...]
         The best configs, the best first.
     approximate : Config
-        The best config if training took ``6*N`` FLOPs per token, with its exact cost.
+        The best config if training took the FLOPs per token of the law, ``6*N``, with its exact cost.
     published : Config | None
         The target's own config, or None if it does not qualify.
     searched : int
@@ -206,12 +170,9 @@ def search(
         searched += len(pairs)
         rows = _scored(family, goal, pairs)
         progress(searched, searched)
+        if searched > 2 * MOST_ROWS:
+            raise SizeError(TOO_MANY)
         if not rows:
-            if width > WIDEST:
-                raise SizeError(
-                    f"no width up to {WIDEST:,} satisfies the conditions of {target}; set its sizes with --where, or "
-                    "choose another --multiple"
-                )
             continue
         every += rows if pareto else []
         found = nsmallest(limit, [*found, *rows], key=lambda each: (each.score, each.row.layers))
@@ -241,16 +202,26 @@ def _ends(goal: ConfigGoal, rows: Sequence[_Scored], worst: float, closest: floa
     training, inference = min(each.training for each in rows), min(each.inference for each in rows)
     counted = min(each.row.counted for each in rows)
     bounds = (
-        (goal.bound(training, inference), worst),
-        (goal.bound(TRAINING * counted, INFERENCE * counted), closest),
+        (goal.bound(counted, training, inference), worst),
+        (goal.bound(counted, *goal.approximate_costs(counted)), closest),
     )
     return all(bound > best or math.isinf(bound) for bound, best in bounds)
 
 
 def _check_size(family: ConfigFamily, goal: ConfigGoal, aspect: tuple[Fraction, Fraction], multiple: int) -> None:
-    """Raise SizeError for a search over too many configs, from the shallowest and deepest configs of a few widths."""
+    """Raise SizeError for a search over too many configs, or over none that satisfies the conditions of the model.
+
+    The shallowest and deepest configs of a few widths show how far the search goes.
+    """
+    widths = range(multiple, WIDEST + 1, multiple)
+    shallowest = [(depths[0], width) for width in widths if (depths := family.depths(width, *aspect))]
+    if not shallowest or next(family.rows(shallowest), None) is None:
+        raise SizeError(
+            f"no width up to {WIDEST:,} satisfies the conditions of {family.posed.model.target}; set its sizes with "
+            "--where, or choose another --multiple or --aspect"
+        )
     best = closest = math.inf
-    for power in range(1 + (WIDEST // multiple).bit_length()):
+    for power in range(POWERS):
         for factor in range(1, 8) if power == 0 else range(4, 8):
             width = factor * multiple * 2**power
             depths = family.depths(width, *aspect)
@@ -263,17 +234,12 @@ def _check_size(family: ConfigFamily, goal: ConfigGoal, aspect: tuple[Fraction, 
             if _ends(goal, rows, best, closest):
                 return
             if count > MOST_ROWS:
-                raise SizeError(
-                    f"there are more than {MOST_ROWS:,} configs; choose a smaller range with --aspect, or a larger "
-                    "--multiple"
-                )
+                raise SizeError(TOO_MANY)
 
 
 def _nothing(goal: ConfigGoal) -> str:
     memory = f" in {goal.memory:,} bytes" if goal.memory is not None else ""
-    if goal.budget is None:
-        return f"no config{memory} reaches a loss of {goal.loss:g}; choose a larger loss"
-    return f"no config{memory} trains on a token within {goal.budget:.4g} FLOPs; choose a larger budget"
+    return f"no config{memory} {goal.impossible}"
 
 
 def _scored(family: ConfigFamily, goal: ConfigGoal, pairs: list[tuple[int, int]]) -> list[_Scored]:
@@ -284,7 +250,7 @@ def _scored(family: ConfigFamily, goal: ConfigGoal, pairs: list[tuple[int, int]]
         fits = goal.memory is None or row.values["inference-memory"] <= goal.memory
         scores = [
             goal.score(row.counted, *costs) if fits else None
-            for costs in ((training, inference), (TRAINING * row.counted, INFERENCE * row.counted))
+            for costs in ((training, inference), goal.approximate_costs(row.counted))
         ]
         exact, approximate = (math.inf if score is None else score for score in scores)
         found.append(_Scored(exact, approximate, row, training, inference, fits))
@@ -302,7 +268,7 @@ def _config(family: ConfigFamily, goal: ConfigGoal, row: ConfigRow, *, within: b
     Without ``within``, it is trained on the tokens of the approximation ``6*N*N_tok``, whatever they cost.
     """
     training, inference = (Fraction(row.values[name], family.length) for name in ("train-flops", "flops"))
-    costs = (training, inference) if within else tuple(Fraction(each * row.counted) for each in (TRAINING, INFERENCE))
+    costs = (training, inference) if within else tuple(map(Fraction, goal.approximate_costs(row.counted)))
     if goal.budget is None:
         tokens = goal.tokens(row.counted, *map(float, costs))
         assert tokens is not None  # noqa: S101
@@ -315,7 +281,7 @@ def _config(family: ConfigFamily, goal: ConfigGoal, row: ConfigRow, *, within: b
         row.counted,
         training,
         whole,
-        goal.law.loss(row.counted, whole),
+        goal.fitted_loss(row.counted, whole),
         int(training * whole),
         int(inference * goal.inference),
         {name: value for name, value in row.values.items() if name not in ("params", "train-flops", "flops")},

@@ -18,9 +18,11 @@ from ..language.target import AnyTarget
 from ..models.model import Model
 from ..output.base_plot import Plot
 from ..output.blocks import BriefBlock, Cited, Heading, Line, Paragraph, Table
+from .allocation_law import AllocationLaw
 from .compute_optimum import BYTES, ComputeOptimum, for_budget, for_loss, parametric
 from .config_family import ConfigFamily, check_dense
-from .config_search import Config, ConfigGoal, search
+from .config_goal import ConfigGoal, FlopsForLoss, LossInBudget, NearestSize
+from .config_search import Config, search
 from .fitted_number import approximate, tokens_text
 from .law_equations import law_equations, optimum_equations
 from .laws import DEFAULT, scaling_law
@@ -336,9 +338,9 @@ def optimum(
         raise OptionError("multiple and limit must be at least 1")
     model = composed_model(target)
     check_dense(model, own)
-    goal = ConfigGoal(
-        parametric(own, question.unique), question.budget, question.loss, question.inference, question.memory
-    )
+    goal = _goal(own, question)
+    if pareto is not None and isinstance(goal, NearestSize):
+        raise OptionError(f"{own.name} gives the optimum of a budget, but not the loss of a model; remove --pareto")
     extra = [*(["inference-memory"] if question.memory is not None else []), *([pareto] if pareto else [])]
     quantities = [*SEARCHED, *dict.fromkeys(name for name in extra if name not in SEARCHED)]
     if device is not None:
@@ -352,6 +354,17 @@ def optimum(
     return Optimum(
         own, question, continuous, SearchedConfigs(family, ranking, shape, multiple, question.budget, pareto)
     )
+
+
+def _goal(law: ScalingLaw, question: ScalingQuestion) -> ConfigGoal:
+    """Return what the configs of a question are compared by. Raises OptionError."""
+    if isinstance(law, AllocationLaw) and question.budget is not None:
+        return NearestSize(law, question.inference, question.memory, question.budget)
+    own = parametric(law, question.unique)
+    if question.budget is not None:
+        return LossInBudget(own, question.inference, question.memory, question.budget)
+    assert question.loss is not None  # noqa: S101
+    return FlopsForLoss(own, question.inference, question.memory, question.loss)
 
 
 def _question(

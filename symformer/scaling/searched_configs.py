@@ -21,7 +21,6 @@ from .scaling_law import TRAINING
 
 SHOWN = 10  # configs of a Pareto front
 MOST_LISTED = 1_000
-APPROXIMATION = "6*N*N_tok"
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,16 @@ class SearchedConfigs(Immutable):
         return self.family.posed.model
 
     @property
+    def of_flops(self) -> bool:
+        """Whether the law counts the FLOPs per token instead of parameters."""
+        return self.family.law.parameters == "flops-per-token"
+
+    @property
+    def approximation(self) -> str:
+        """The training FLOPs per token that the law assumes."""
+        return "M" if self.of_flops else "6*N"
+
+    @property
     def listed(self) -> tuple[Config, ...]:
         """The Pareto front if there is one, else the best configs."""
         return self.ranking.front if self.pareto else self.ranking.best
@@ -75,8 +84,9 @@ class SearchedConfigs(Immutable):
         """The best config."""
         best = self.ranking.best[0]
         sizes = ", ".join(f"{name} = {number:,}" for name, number in best.sizes.items())
+        what = "best" if best.loss is not None else "closest"
         return (
-            f"the best of {self.ranking.searched:,} configs has {sizes}: {significant(best.parameters, 'elements')} "
+            f"the {what} of {self.ranking.searched:,} configs has {sizes}: {significant(best.parameters, 'elements')} "
             f"parameters on {tokens_text(best.tokens)}"
         )
 
@@ -96,6 +106,7 @@ class SearchedConfigs(Immutable):
         family, ranking = self.family, self.ranking
         data: dict[str, Any] = {
             "search": {
+                "ranked_by": "loss or FLOPs" if ranking.best[0].loss is not None else "distance from the optimal N",
                 "configs": ranking.searched,
                 "multiple": self.multiple,
                 "aspect": [str(each) for each in self.aspect],
@@ -134,15 +145,19 @@ class SearchedConfigs(Immutable):
             f"widths are multiples of {self.multiple}, and the width per layer is {low} to {high}, because the law "
             "does not depend on the shape"
         )
-        return [*lines, *([relations] if relations else []), settings, [shapes]]
+        ranked = "the law states no loss of other models, so the configs whose N is closest to its optimum are listed"
+        nearest: list[Line] = [[ranked]] if self.ranking.best[0].loss is None else []
+        return [*lines, *([relations] if relations else []), settings, [shapes], *nearest]
 
     def _table(self) -> Table:
         ranking = self.ranking
         names, costs = list(ranking.best[0].sizes), list(ranking.best[0].values)
+        fitted = [] if ranking.best[0].loss is None else ["fitted loss"]
         head: list[Line] = [["config"], *([Math.of(named_symbol(name))] for name in names)]
-        head += [["parameters"], ["tokens"], ["tokens/N"], ["fitted loss"], ["FLOPs"], *([name] for name in costs)]
+        ratio = [] if self.of_flops else ["tokens/N"]
+        head += [[name] for name in ("parameters", "tokens", *ratio, *fitted, "FLOPs", *costs)]
         chosen: list[tuple[str, Config]] = [(f"{place}", each) for place, each in enumerate(ranking.best, 1)]
-        chosen.append((APPROXIMATION, ranking.approximate))
+        chosen.append((f"{self.approximation}*N_tok", ranking.approximate))
         if ranking.published is not None:
             chosen.append((self.model.target, ranking.published))
         rows: list[list[Line]] = [
@@ -151,8 +166,8 @@ class SearchedConfigs(Immutable):
                 *([f"{each.sizes[size]:,}" if size in each.sizes else ""] for size in names),
                 [f"{each.parameters:,}"],
                 [approximate(each.tokens)],
-                [f"{each.tokens / each.counted:.4g}"],
-                [f"{each.loss:.5f}"],
+                *([f"{each.tokens / each.counted:.4g}"] for _ in ratio),
+                *([f"{each.loss:.5f}"] for _ in fitted),
                 [f"{each.flops:.4g}"],
                 *([_value(each.values[cost])] for cost in costs),
             ]
@@ -163,12 +178,13 @@ class SearchedConfigs(Immutable):
     def _approximation(self) -> str:
         """Return what the approximation would choose, and its error."""
         chosen, best = self.ranking.approximate, self.ranking.best[0]
-        exact = float(chosen.flops_per_token) / (TRAINING * chosen.counted)
+        exact = float(chosen.flops_per_token) / (1 if self.of_flops else TRAINING) / chosen.counted
         same = "the same config" if chosen.sizes == best.sizes else "another config"
         spent = f", {chosen.flops / self.budget - 1:+.1%} of the budget" if self.budget is not None else ""
         return (
-            f"with 6*N FLOPs per token, {same} would be chosen; training it on its {approximate(chosen.tokens)} tokens "
-            f"takes {exact:.3f} times as many FLOPs as {APPROXIMATION}{spent}"
+            f"with {self.approximation} FLOPs per token, {same} would be chosen; training it on its "
+            f"{approximate(chosen.tokens)} tokens takes {exact:.3f} times as many FLOPs as "
+            f"{self.approximation}*N_tok{spent}"
         )
 
     def _unqualified(self) -> str:
