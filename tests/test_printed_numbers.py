@@ -1,4 +1,4 @@
-"""153 numbers as model cards, papers and logs print them: the first explanation is right, or honestly none.
+"""158 numbers as model cards, papers and logs print them: the first explanation is right, or honestly none.
 
 Each has its source and the arithmetic of its explanation, worked out from the published sizes of the model, without
 symformer. ``also`` has the arithmetic of explanations that are as good. A number without an explanation is a typo, an
@@ -12,6 +12,7 @@ import json
 import operator
 from fractions import Fraction
 from pathlib import Path
+from random import Random  # seeded, so that it is reproducible
 from typing import Any
 
 import pytest
@@ -52,7 +53,7 @@ def named(entry: dict[str, Any]) -> str:
 
 
 def test_the_corpus_is_as_described() -> None:
-    assert len(NUMBERS) == len({named(entry) for entry in NUMBERS}) == 153
+    assert len(NUMBERS) == len({named(entry) for entry in NUMBERS}) == 158
     assert sum(entry["explanation"] is None for entry in NUMBERS) == 24
     assert all(entry["source"] for entry in NUMBERS)
     assert all(entry["note"] for entry in NUMBERS if entry["explanation"] is None)
@@ -138,6 +139,9 @@ REFUSED = {
     ("mamba-130m", "10 KB per token"): "has no cache per token",
     ("gpt2", "1e21 FLOPs"): "the number of training tokens of gpt2 is unknown",
     ("gpt2", "8B GB"): "'GB' in '8B GB'",
+    ("mamba-130m", "60M MLP"): "mamba-130m has no part 'MLP'",
+    ("t5-base", "15.62 MB Q4_K_M"): "t5-base has no support for q4_k_m",
+    ("gpt2", "3e20 FLOPs for 300B tokens 2 GB"): "'2' in",
 }
 
 
@@ -165,3 +169,18 @@ def test_header_of_a_file_can_explain_a_rounded_size() -> None:
     assert "4,912,898,304 + " in found.reason
     assert 4_915_000_000 <= found.value < 4_925_000_000
     assert sf.explain("llama-3.1-8b", "Q4_K_M 4.96GB").verdict == "unexplained"  # a header of 42 MB
+
+
+def test_random_words_are_read_or_refused() -> None:
+    """Every other exception would be a bug."""
+    words = [word for text in WORDS for word in text.split()] + ["(", ":", "=", "a:::", "½", "8x7B", "-1", "%", "1/2"]
+    random = Random(5)  # noqa: S311
+    read = 0
+    for _ in range(100):
+        text = "6.5" + random.choice(["", " "]) + " ".join(random.choices(words, k=random.randrange(1, 6)))
+        try:
+            explain("gpt2", printed(text))
+        except sf.SymformerError:
+            continue
+        read += 1
+    assert read > 2

@@ -15,6 +15,8 @@ _ABOUT = re.compile(r"[≈~∼≃]|\b(?:about|approx\.?|approximately|ca\.?|circ
 _LEADING = re.compile(
     r"(?:[≈~∼≃]\s*|(?:[^\W\d]|\d+-?bits?\b)\S*[\s:=]+)+", re.ASCII
 )  # signs, and words before the digits
+_RAISED = re.compile(r"10([⁰¹²³⁴-⁹]+)")
+_DIGITS_OF = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _SUFFIX = re.compile(r"\s*[^\s/]+")
 _SPACE = " \u00a0\u2009\u202f"
 _GROUPED = r"\d{1,3}(?P<mark>[,_' \u00a0\u2009\u202f])\d{3}(?:(?P=mark)\d{3})*"
@@ -106,7 +108,7 @@ def printed(text: str) -> PrintedNumber:
         raise ArithmeticTextError("the number is empty; write it as printed, such as 124M or 163,037,184")
     if len(shown) > MAX_TEXT:
         raise ArithmeticTextError(f"{quoted(shown)} has {len(shown):,} characters, too many for a printed number")
-    before, rest = _leading_words(shown)
+    before, rest = _leading_words(_RAISED.sub(lambda found: f"10^{found[1].translate(_DIGITS_OF)}", shown))
     found = _DIGITS.match(rest)
     if not found:
         raise ArithmeticTextError(
