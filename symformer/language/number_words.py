@@ -195,7 +195,7 @@ class _Reader:
         return " "
 
     def read(self, word: str, is_suffix: bool) -> None:
-        word = word.strip(".,;:")
+        printed, word = word, word.strip(".,;:")
         plain = word.lower()
         if not plain or plain in _SILENT:
             return
@@ -224,7 +224,7 @@ class _Reader:
             self.formats.append(plain)
         else:
             raise ArithmeticTextError(
-                f"{quoted(word)} in {quoted(self.shown)} is neither a suffix (k M B G T, Ki Mi Gi) nor a unit "
+                f"{quoted(printed)} in {quoted(self.shown)} is neither a suffix (k M B G T, Ki Mi Gi) nor a unit "
                 "(params, FLOPs, MACs, bytes, GB, GiB, PF-days), nor a word such as active, total, non-embedding, "
                 "embedding, attention, MLP, training, `per token`, `for 16k tokens`, or the name of a weight format"
             )

@@ -64,7 +64,7 @@ class PrintedNumber:
             return "exact"
         steps = [self.step] * (not self.whole) + [self.zeros] * (self.zeros is not None and (coarsely or self.whole))
         for step in filter(None, steps):
-            if abs(value - self.value) <= step / 2:  # a half is rounded up, or to the even digit
+            if -step / 2 <= value - self.value < step / 2:
                 return "rounded"
         within = any(self.value <= value < self.value + step for step in filter(None, steps))
         return "cut off" if within and self.digits > 1 else ""
@@ -76,7 +76,7 @@ class PrintedNumber:
         ('2 digits', '3 digits')
         """
         steps = [step for step in (self.step, self.zeros) if step and not (self.whole and step == self.step)]
-        rounded = [step for step in steps if abs(value - self.value) <= step / 2]
+        rounded = [step for step in steps if -step / 2 <= value - self.value < step / 2]
         cut = [step for step in steps if 0 <= value - self.value < step]
         count = len(str(int(self.value / step))) if (step := next(iter((*rounded, *cut)), None)) else self.digits
         return f"{count} digits" if count != 1 else "1 digit"
