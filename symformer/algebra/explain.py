@@ -24,6 +24,7 @@ from .counting.weight_sizes import in_format
 from .explanation import Explanation, Verdict
 from .log_lines import LogExplanation, LogLine, explain_log_line, log_line
 
+MANY = 10**17  # no model has so many parameters; a number without a unit is then the FLOPs of a training run
 OPERATIONS = ("G", "T")  # suffixes of FLOPs printed without a unit; parameters have a B
 
 
@@ -128,7 +129,7 @@ def _of_number(model: Model, asked: PrintedNumber, quantity: str | None, convent
     if open_ and asked.text.replace(",", "").isdigit():
         other = _explained(model, replace(asked, unit="bytes"), None, conventions)  # such as the size of a checkpoint
         return counted if other.verdict == "unexplained" else other
-    if open_ and asked.text.endswith(OPERATIONS):
+    if open_ and (asked.text.endswith(OPERATIONS) or asked.value >= MANY):
         with suppress(SymformerError):  # FLOPs need a number of tokens, which may be missing
             other = _explained(model, replace(asked, unit="FLOPs"), None, conventions)
             return counted if other.verdict == "unexplained" else other

@@ -35,7 +35,7 @@ _PHRASES = tuple(
         (r"multiply[- ](adds|accumulates)", r"multiply-\1"),
         (r"\b(?:peta|p)[- ]?(?:flops?|f)?(?:[/-]?s)?[- ]days?\b", "petaflop-days"),
         (r"\b(?:non|excluding|excl\.?|without|w/o|no|not counting)[- ]?(?:the )?embed(?:ding)?s?\b", "non-embedding"),
-        (r"(?:/\s*|\bper[- ]|\beach )(?:token|tok)\b", " per-token"),
+        (r"(?:/\s*|\bper[- ]|\b(?:for )?(?:each|every) )(?:token|tok)\b", " per-token"),
         (r"\b(?:embed(?:ding)?s?) (?:and|\+|&) (?:unembed(?:ding)?s?|(?:the )?(?:lm[- ]?)?head)\b", "embed+unembed"),
         (r"\b(?:key[-/ ]value|kv)[- ]?cache\b", "kv-cache"),
         (r"\bfeed[- ]forward\b", "mlp"),
@@ -70,7 +70,28 @@ _QUANTITIES = {
 }
 _ACTIVE = ("active", "activated", "activation")
 _TOTAL = ("total", "overall", "all")
-_SILENT = ("in", "of", "the", "to", "for", "about", "is", "=", ":", "-", "–", "a", "precision", "model", "size", "file")
+_SILENT = frozenset(
+    [
+        "in",
+        "of",
+        "the",
+        "to",
+        "for",
+        "about",
+        "is",
+        "=",
+        ":",
+        "-",
+        "–",
+        "a",
+        "precision",
+        "model",
+        "size",
+        "file",
+        "compute",
+        "run",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -174,7 +195,7 @@ class _Reader:
         return " "
 
     def read(self, word: str, is_suffix: bool) -> None:
-        word = word.strip(".,;:")
+        printed, word = word, word.strip(".,;:")
         plain = word.lower()
         if not plain or plain in _SILENT:
             return
@@ -203,7 +224,7 @@ class _Reader:
             self.formats.append(plain)
         else:
             raise ArithmeticTextError(
-                f"{quoted(word)} in {quoted(self.shown)} is neither a suffix (k M B G T, Ki Mi Gi) nor a unit "
+                f"{quoted(printed)} in {quoted(self.shown)} is neither a suffix (k M B G T, Ki Mi Gi) nor a unit "
                 "(params, FLOPs, MACs, bytes, GB, GiB, PF-days), nor a word such as active, total, non-embedding, "
                 "embedding, attention, MLP, training, `per token`, `for 16k tokens`, or the name of a weight format"
             )

@@ -15,6 +15,8 @@ _ABOUT = re.compile(r"[≈~∼≃]|\b(?:about|approx\.?|approximately|ca\.?|circ
 _LEADING = re.compile(
     r"(?:[≈~∼≃]\s*|(?:[^\W\d]|\d+-?bits?\b)\S*[\s:=]+)+", re.ASCII
 )  # signs, and words before the digits
+_RAISED = re.compile(r"10([⁰¹²³⁴-⁹]+)")
+_DIGITS_OF = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _SUFFIX = re.compile(r"\s*[^\s/]+")
 _SPACE = " \u00a0\u2009\u202f"
 _GROUPED = r"\d{1,3}(?P<mark>[,_' \u00a0\u2009\u202f])\d{3}(?:(?P=mark)\d{3})*"
@@ -62,7 +64,7 @@ class PrintedNumber:
             return "exact"
         steps = [self.step] * (not self.whole) + [self.zeros] * (self.zeros is not None and (coarsely or self.whole))
         for step in filter(None, steps):
-            if abs(value - self.value) <= step / 2:  # a half is rounded up, or to the even digit
+            if -step / 2 <= value - self.value < step / 2:
                 return "rounded"
         within = any(self.value <= value < self.value + step for step in filter(None, steps))
         return "cut off" if within and self.digits > 1 else ""
@@ -74,7 +76,7 @@ class PrintedNumber:
         ('2 digits', '3 digits')
         """
         steps = [step for step in (self.step, self.zeros) if step and not (self.whole and step == self.step)]
-        rounded = [step for step in steps if abs(value - self.value) <= step / 2]
+        rounded = [step for step in steps if -step / 2 <= value - self.value < step / 2]
         cut = [step for step in steps if 0 <= value - self.value < step]
         count = len(str(int(self.value / step))) if (step := next(iter((*rounded, *cut)), None)) else self.digits
         return f"{count} digits" if count != 1 else "1 digit"
@@ -106,7 +108,7 @@ def printed(text: str) -> PrintedNumber:
         raise ArithmeticTextError("the number is empty; write it as printed, such as 124M or 163,037,184")
     if len(shown) > MAX_TEXT:
         raise ArithmeticTextError(f"{quoted(shown)} has {len(shown):,} characters, too many for a printed number")
-    before, rest = _leading_words(shown)
+    before, rest = _leading_words(_RAISED.sub(lambda found: f"10^{found[1].translate(_DIGITS_OF)}", shown))
     found = _DIGITS.match(rest)
     if not found:
         raise ArithmeticTextError(

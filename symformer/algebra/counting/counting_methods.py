@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from ...language.errors import OptionError, SizeError, SymformerError
+from ...language.errors import OptionError, SizeError, SymformerError, joined
 from ...language.number_words import PERCENT
 from ...language.printed_number import PrintedNumber
 from ...language.symbols import C, N_tok, P
@@ -43,6 +43,19 @@ def counting_methods(
     model: Model, number: PrintedNumber, quantity: str | None, given: Mapping[str, str]
 ) -> Iterator[CountingMethod]:
     """Yield the counts that a published number can be, plain counts first. Raises SymformerError if there are none."""
+    ways = _methods(model, number, quantity, given)
+    first = next(ways, None)
+    if first is None:
+        words = number.words
+        named = f"part {words.scope!r}" if words.scope else f"support for {joined(list(words.formats))}"
+        raise OptionError(f"{model.target} has no {named}, which {number.text!r} names")
+    yield first
+    yield from ways
+
+
+def _methods(
+    model: Model, number: PrintedNumber, quantity: str | None, given: Mapping[str, str]
+) -> Iterator[CountingMethod]:
     words = number.words
     if number.unit == PERCENT and quantity is None:
         raise OptionError(f"{number.text!r} is a percentage; name the quantity, as in -q mfu")
@@ -53,7 +66,7 @@ def counting_methods(
     elif given:
         raise OptionError(f"{next(iter(given))} is a convention of a quantity; name the quantity with -q")
     _refuse_other_words(number, quantity)
-    if words.per_token:
+    if words.per_token and not (words.active and number.unit in ("", "elements")):
         yield from _of_one_token(model, number, quantity, given)
     elif quantity is not None:
         yield from _of_quantity(model, number, quantity, given)
@@ -82,7 +95,8 @@ def _refuse_other_words(number: PrintedNumber, quantity: str | None) -> None:
     size = quantity == "weight-memory" or (quantity is None and unit == "bytes")
     if words.scope and not stored and not (size and not words.per_token and not words.tokens):
         raise OptionError(f"{words.scope!r} in {number.text!r} is a part of the parameters, not of {quantity or unit}")
-    if (words.per_token or words.tokens) and (stored or quantity == "weight-memory"):
+    counts_tokens = words.tokens or (words.per_token and not words.active)  # "37B active parameters per token"
+    if counts_tokens and (stored or quantity == "weight-memory"):
         raise OptionError(f"{number.text!r} names tokens, but weights do not depend on tokens; name the unit or -q")
     if words.formats and (unit in ("FLOPs", "MACs", PERCENT) or stored):
         raise OptionError(f"{words.formats[0]!r} in {number.text!r} is a weight format; name a size in bytes")

@@ -56,7 +56,7 @@ def parameter_changes(model: Model, formula: Formula, width: Fraction | None = N
         Rank.KNOWN: [
             *_masks(model),
             *_vocabularies(model, formula, rows),
-            *_grouped(model, rows),
+            *all_key_heads(model, formula),
             *_of_experts(model, formula),
         ],
         Rank.RARE: [
@@ -259,14 +259,14 @@ def _with_vocabularies(
     ]
 
 
-def _grouped(model: Model, rows: list[FormulaTerm]) -> list[CountingChange]:
+def all_key_heads(model: Model, formula: Formula) -> list[CountingChange]:
     """Return the switch that counts keys and values for every query head."""
     numbers = model.known
-    if G not in numbers or A not in numbers or numbers[G] == numbers[A]:
+    if G not in numbers or A not in numbers or numbers[G] == numbers[A] or G not in formula.root.each.free_symbols:
         return []
-    grouped = tuple(dict.fromkeys(row.line.path for row in rows if G in row.term.expr.free_symbols))
+    grouped = tuple(dict.fromkeys(row.line.path for row in rows_of(formula) if G in row.term.expr.free_symbols))
     said = f"keys and values for all {numbers[A]:,} heads (G = A) instead of {numbers[G]:,}"
-    return [CountingChange(frozenset({"G"}), said, sizes={G: numbers[A]}, rows=grouped)]
+    return [CountingChange(frozenset({"G"}), said, sizes={G: numbers[A]}, rows=grouped, rank=Rank.KNOWN)]
 
 
 def _packed(rows: list[FormulaTerm]) -> list[CountingChange]:

@@ -105,6 +105,9 @@ def plausible_counts(asked: PrintedNumber, supply: Iterator[CountingMethod]) -> 
         level = list(counting_variants(found, 1))
         rounded = [each for each in _fitting(asked, level) if each.match_kind(asked) == "rounded"]
         return PlausibleCounts(own, (plain_variant(cut), *rounded)[:SHOWN], asked)
+    binary = asked.binary if asked.digits > FEWEST else None
+    if cut := next((way for way in plain if binary is not None and binary.fits(way.value)), None):
+        return PlausibleCounts(own, (plain_variant(cut).said(BINARY),), binary or asked)
     return _otherwise(asked, own, found) or PlausibleCounts(
         own, (_nearest(asked, own, found),), asked, matches=False, tried=tuple(found)
     )

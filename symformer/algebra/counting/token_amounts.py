@@ -15,6 +15,7 @@ from ...models.model import Model
 from ...quantities import quantity as find_quantity
 from .counting_changes import Rank
 from .counting_method import CountingMethod
+from .parameter_changes import all_key_heads
 from .parameter_counts import of_weights
 from .quantity_counts import NONE, count_of_quantity
 from .weight_sizes import named_size
@@ -71,7 +72,8 @@ def _cache(model: Model, number: PrintedNumber, tokens: int, given: Mapping[str,
         raise OptionError(f"{joined(wrong)} is not a type of a cache; the types are {joined(list(known))}")
     dtype = {"dtype": named[0]} if named else {}
     sized = model.set({B: model.known.get(B, 1), C: Integer(tokens)})
-    return count_of_quantity(sized, number, "kv-cache", {**dtype, **given})
+    way = count_of_quantity(sized, number, "kv-cache", {**dtype, **given})
+    return replace(way, made=lambda: (*way.changes, *all_key_heads(sized, way.formula)))
 
 
 def flops_of_one_token(model: Model, number: PrintedNumber) -> Iterator[CountingMethod]:

@@ -113,7 +113,8 @@ def named_formats(words: Sequence[str]) -> tuple[list[str], list[Fraction]]:
                 if (name in UNUSUAL and pattern.search(name)) or name in ALIKE.get(bits[1], ())
             ]
         if not matching and not bits:
-            raise OptionError(f"{word} is not the name of a weight format; see `symformer list weights`")
+            usual = joined([name.removeprefix(PREFIX) for name in USUAL])
+            raise OptionError(f"{word} is not the name of a weight format; the usual formats are {usual}")
         names.update(dict.fromkeys(each for each in matching if each in UNUSUAL))
     return list(names), widths
 
