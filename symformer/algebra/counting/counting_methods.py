@@ -25,6 +25,7 @@ from .weight_sizes import (
     in_bytes,
     in_format,
     named_formats,
+    named_size,
     named_size_in_bytes,
     said_bytes,
     training_states,
@@ -75,7 +76,12 @@ def _methods(
     elif number.unit == "bytes":
         yield from cache_of_context(model, number) if words.tokens else _of_bytes(model, number)
     else:
-        yield from _scoped(parameter_counts(model, number.active), number)
+        counts = parameter_counts(model, number.active)
+        if words.suffixed and not words.scope:
+            weights = next(counts)
+            yield weights
+            yield from named_size(model, weights)
+        yield from _scoped(counts, number)
 
 
 def _refuse_wrong_unit(number: PrintedNumber, unit: str, quantity: str) -> None:
