@@ -455,7 +455,7 @@ def test_invalid_numbers_are_refused(arguments: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(("target", "printed"), [("llama-2-70b", "70B"), ("qwen2.5-7b", "7B")])
 def test_the_size_in_a_name_is_not_explained_by_other_conventions(target: str, printed: str) -> None:
-    """Llama 2 70B has 68,976,648,192 parameters, and Qwen2.5 7B 7,615,616,512: neither rounds to the size in its name."""
+    """Llama 2 70B has 68,976,648,192 parameters, and Qwen2.5 7B 7,615,616,512: neither rounds to that size."""
     found = sf.explain(target, printed)
     assert f"the {printed} in its name" in found.reason
     assert f"the exact count is {sf.model(target).params.value():,}" in found.reason
