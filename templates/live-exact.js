@@ -171,7 +171,13 @@ const exact = (() => {
     const sign = parts < 0n ? "\u2212" : "";
     return `${sign}${group(BigInt(digits.slice(0, -places)))}.${digits.slice(-places)}`;
   }
-  const spelt = (number) => (number[1] === 1n ? group(number[0]) : `${group(number[0])}/${group(number[1])} ≈ ${decimal(number, 2)}`);
+  // Four significant digits below 1, else two decimals; a long fraction is only rounded.
+  function near([above, below]) {
+    let places = 3;
+    while (size(above) * 10n ** BigInt(places) < 1000n * below && places < 24) places++;
+    return decimal([above, below], size(above) >= below || below < 1000n ? 2 : places);
+  }
+  const spelt = (number) => (number[1] === 1n ? group(number[0]) : `${number[1] < 1000n ? `${group(number[0])}/${group(number[1])} ` : ""}≈ ${near(number)}`);
   function percent(part, whole) {
     if (part[0] === 0n || whole[0] === 0n) return "0%";
     const share = times(part, over(whole[1], whole[0]));

@@ -204,6 +204,16 @@ def test_forms_are_the_same_function() -> None:
     assert len(sympy.Add.make_args(ratio.apart("L"))) == 2
 
 
+def test_forms_with_totals_of_layers() -> None:
+    """L of DeepSeek-V3 is L_dense + L_moe, so it does not grow by itself."""
+    params = sf.model("deepseek-v3").params
+    with pytest.raises(SymformerError, match=r"L is L_dense \+ L_moe in deepseek-v3.params; name the sizes that grow"):
+        params.leading("L -> oo")
+    (equation,) = params.rewritten("collect E").to_blocks()
+    assert equation.kind == "equation"
+    assert sympy.expand(params.collect("E") - params.expanded) == 0
+
+
 def test_latex_of_every_form() -> None:
     flops = sf.model("gpt2").formula("flops")
     assert flops.rewritten("leading S >> E").latex() == r"F \sim 4 B S^{2} L E \quad (S \gg E)"

@@ -12,7 +12,7 @@ import sympy
 from click.testing import CliRunner, Result
 
 import symformer as sf
-from symformer.algebra.crossover import equal_points, spans
+from symformer.algebra.crossover import EqualPoint, equal_points, spans
 from symformer.algebra.sensitivity import Change, sensitivity
 from symformer.commands.cli import cli
 from symformer.formulas.branches import branches
@@ -66,11 +66,15 @@ def test_equal_points_by_hand() -> None:
     # 2L² - 3L - 7 = 0 at (3 + √65)/4; isqrt gives √65 to 20 digits
     (root,) = equal_points(2 * L**2 - 3 * L - 7, L)
     exact = Fraction(3 * 10**20 + isqrt(65 * 10**40), 4 * 10**20)
-    assert abs(root - exact) < Fraction(1, 10**10)
-    assert equal_points((L - 4) * (3 * L - 100) * (L + 5), L) == (Fraction(4), Fraction(100, 3))
+    assert abs(root.value - exact) < Fraction(1, 10**10)
+    assert (root.exact, root.to_json()) == (False, "2.76556443707")
+    assert equal_points((L - 4) * (3 * L - 100) * (L + 5), L) == (EqualPoint(Fraction(4)), EqualPoint(Fraction(100, 3)))
     assert equal_points(3 * L + 5, L) == ()
     # below the window 5L - 20 = 0 at 4, above it 5·3 - L = 0 at 15
-    assert equal_points(sympy.Min(5 * C - 20, 15 - C), C) == (Fraction(4), Fraction(15))
+    assert equal_points(sympy.Min(5 * C - 20, 15 - C), C) == (EqualPoint(Fraction(4)), EqualPoint(Fraction(15)))
+    bent = sympy.Min(2 * L - sympy.Rational(42, 5), 10 * L - 45) + sympy.Rational(3, 5)
+    # 10L - 44.4 = 0 at 4.44 and 2L - 7.8 = 0 at 3.9; the first argument is smaller from 36.6/8 = 4.575
+    assert equal_points(bent, L) == (EqualPoint(Fraction(444, 100)),)
     assert equal_points(sympy.ceiling(L / 4) - 3, L) == ()
 
 
@@ -154,5 +158,5 @@ def test_spans_and_equal_points_agree() -> None:
         difference = slope * L - constant
         (point,) = equal_points(difference, L)
         for span in spans(difference, L):
-            assert (span.sign > 0) == (span.first > point)
-            assert (span.sign == 0) == (span.first == point)
+            assert (span.sign > 0) == (span.first > point.value)
+            assert (span.sign == 0) == (span.first == point.value)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sympy import Add, Expr, Integer, Symbol, expand, oo
+from sympy import Add, Expr, Integer, Symbol, expand, fraction, oo
 
 from ..formulas.factorization import factored
 from ..formulas.leading import Leading
 from ..formulas.totals import definitions
 from ..language.notation.display_tree import FractionNode as Quotient
-from ..language.notation.display_tree import Minus, Sum, sizes_of, tree, value
+from ..language.notation.display_tree import Minus, Sum, Tree, sizes_of, tree, value
 from ..language.notation.text import percent, text
 from ..language.sizes import substitute
 from ..language.symbols import letter, print_order, symbol
@@ -37,7 +37,16 @@ from ..output.blocks import (
 )
 from ..output.chain import Chain
 from .compared_model import ComparedModel, sides_of
-from .crossover import CrossoverPoint, Span, constant_sign, factored_difference, solve, without_common_factor, zero_of
+from .crossover import (
+    CrossoverPoint,
+    EqualPoint,
+    Span,
+    constant_sign,
+    factored_difference,
+    solve,
+    without_common_factor,
+    zero_of,
+)
 from .equal_totals import TotalTie
 from .quotient_blocks import PAGE, bracketed, decimal, equals, fits, limits_of, nearly, trimmed
 
@@ -426,7 +435,11 @@ class ComparisonBlocks:
         line: list[Piece] = ["As ", *found.order.line, ", the ratio "]
         if found.limit is None:
             ratio = found.leading
-            line += ["behaves like ", Math.of(ratio)] if ratio is not None else [f"is undefined: {self.found.no_ratio}"]
+            line += (
+                ["behaves like ", Math(_factored(ratio))]
+                if ratio is not None
+                else [f"is undefined: {self.found.no_ratio}"]
+            )
         elif found.limit is oo:
             line += ["tends to infinity"]
         else:
@@ -528,7 +541,7 @@ class ComparisonBlocks:
     def _spans(
         self,
         spans: Mapping[Symbol, Sequence[Span]],
-        equal: Callable[[Symbol], Sequence[Fraction]],
+        equal: Callable[[Symbol], Sequence[EqualPoint]],
         sentences: bool = False,
     ) -> list[BriefBlock]:
         """Return a table, or sentences, with the integers for which each side is larger, and where they are equal."""
@@ -551,7 +564,7 @@ class ComparisonBlocks:
         caption = ["Which model is larger as one size varies and all others stay fixed (valid sizes only)."]
         return [Table(head, rows, "crlll", caption=caption)]
 
-    def _sentence(self, size: Symbol, spans: Sequence[Span], equal: Sequence[Fraction]) -> Line:
+    def _sentence(self, size: Symbol, spans: Sequence[Span], equal: Sequence[EqualPoint]) -> Line:
         """Return a sentence with the integers for which each side is larger, and where the totals are equal."""
         clauses: list[Line] = []
         for side, sign in zip(self.sides, (1, -1), strict=True):
@@ -560,11 +573,15 @@ class ComparisonBlocks:
                 clauses.append([*side.called, *maybe(not clauses, " is larger"), " for ", *listed(*ranges)])
         line: list[Piece] = [*listed(*clauses)]
         if equal:
-            points: list[Line] = [[Math.of(size), equals(each, self.exact)] for each in equal]
+            points: list[Line] = [[Math.of(size), self._equals(each)] for each in equal]
             line += [*maybe(line, "; "), "the totals are equal at ", *listed(*points)]
         here = self.numbers.get(size)
         line += [f" (now {here:,})"] if here is not None else []
         return [*line, "."]
+
+    def _equals(self, point: EqualPoint) -> str:
+        """Return the value at which totals are equal, after the sign = or ≈."""
+        return equals(point.value, self.exact) if point.exact else f" ≈ {trimmed(point.value)}"
 
     def _held(self, tie: TotalTie, names: Sequence[Symbol]) -> list[BriefBlock]:
         """Return the crossovers with equal totals: the adjusted size follows the one that changes."""
@@ -625,6 +642,13 @@ def _telling(solution: CrossoverPoint) -> tuple[bool, int, tuple[int, str]]:
     return letter(solution.size).unit == "rows", len(text(solution.shown)), print_order(solution.size)
 
 
+def _factored(ratio: Expr) -> Tree:
+    """Return a quotient with common factors in front of brackets."""
+    above, below = map(expand, fraction(ratio))
+    shown = bracketed(Quotient(tree(above), tree(below)) if below != 1 else tree(above), None)
+    return shown or tree(ratio)
+
+
 def _rational(expr: Expr) -> Fraction | None:
     return Fraction(int(expr.p), int(expr.q)) if expr.is_Rational else None
 
@@ -644,9 +668,9 @@ def _condition(size: Symbol, span: Span) -> Line:
     return [name, f" ≤ {span.last:,}"] if span.first == 1 else [name, f" from {span.first:,} to {span.last:,}"]
 
 
-def _points(points: Sequence[Fraction], exact: bool) -> str:
+def _points(points: Sequence[EqualPoint], exact: bool) -> str:
     """Return the values at which two totals are equal, rounded unless they are exact."""
-    return " and ".join(decimal(each, True) if exact else trimmed(each) for each in points)
+    return " and ".join(decimal(each.value, True) if exact and each.exact else trimmed(each.value) for each in points)
 
 
 def _or(sizes: Sequence[Symbol]) -> list[Piece]:

@@ -42,7 +42,7 @@ from ..language.notation.display_tree import (
     tree,
     value,
 )
-from ..language.notation.text import text, to_digits
+from ..language.notation.text import json_number, text, to_digits
 from ..language.sizes import AtMost, Condition, Divides, Numbers, substitute
 from ..language.symbols import print_order
 
@@ -280,19 +280,30 @@ def spans(difference: Expr, size: Symbol) -> tuple[Span, ...]:
     return tuple(joined)
 
 
-def equal_points(difference: Expr, size: Symbol) -> tuple[Fraction, ...]:
+@dataclass(frozen=True)
+class EqualPoint:
+    """A value of one size at which a difference is 0: exact if it is rational, else rounded to twelve digits."""
+
+    value: Fraction
+    exact: bool = True
+
+    def to_json(self) -> int | str:
+        """Return an exact value as an integer or a string "p/q", and a rounded value as a decimal in a string."""
+        found = json_number(self.value)
+        return found if self.exact and found is not None else f"{to_digits(self.value, DIGITS):f}"
+
+
+def equal_points(difference: Expr, size: Symbol) -> tuple[EqualPoint, ...]:
     """Return the values of one size, at least 1, at which a difference in it is 0, in ascending order.
 
-    Rational values are exact, others are rounded to twelve digits. A difference that is 0 over a whole range, or that
-    rounds a quotient of the size, has none; :func:`spans` has the ranges.
+    A difference that is 0 over a whole range, or that rounds a quotient of the size, has none; :func:`spans` has the
+    ranges.
 
     >>> from symformer.language.symbols import L
-    >>> equal_points(3*L**2 - 27*L, L), equal_points(7*L - 100, L)
-    ((Fraction(9, 1),), (Fraction(100, 7),))
-    >>> [float(each) for each in equal_points(L**2 - 2, L)]
-    [1.41421356237]
+    >>> [each.to_json() for each in equal_points((3*L - 27)*(7*L - 100)*(L**2 - 2), L)]
+    ['1.41421356237', 9, '100/7']
     """
-    found: set[Fraction] = set()
+    found: set[EqualPoint] = set()
     if difference.free_symbols != {size}:
         return ()
     for first, last, piece in _pieces(expand(difference), size, 1, None):
@@ -302,22 +313,27 @@ def equal_points(difference: Expr, size: Symbol) -> tuple[Fraction, ...]:
             continue
         exact = Poly(piece, size)
         for (low, high), _ in exact.intervals():
-            root = Rational(low) if low == high else _root(exact, low, high)
-            if root >= first and (last is None or root < last + 1):
-                found.add(Fraction(int(root.p), int(root.q)))
-    return tuple(sorted(found))
+            root = EqualPoint(_fraction(low)) if low == high else _root(exact, low, high)
+            near = first - 1 < root.value and (last is None or root.value < last + 1)
+            here = {size: Rational(root.value)}  # between two integers, another argument of a min or max may be active
+            if near and root.value >= 1 and (difference - piece).xreplace(here) == 0:
+                found.add(root)
+    return tuple(sorted(found, key=lambda each: each.value))
 
 
-def _root(polynomial: Poly, low: Rational, high: Rational) -> Rational:
-    """Return the root in an isolating interval: exactly if it is rational, else rounded to twelve digits."""
+def _fraction(number: Rational) -> Fraction:
+    return Fraction(int(number.p), int(number.q))
+
+
+def _root(polynomial: Poly, low: Rational, high: Rational) -> EqualPoint:
+    """Return the root in an isolating interval."""
     for factor, _ in polynomial.factor_list()[1]:
         if factor.degree() == 1:
             slope, constant = factor.all_coeffs()
             if low <= -constant / slope <= high:
-                return Rational(-constant / slope)
+                return EqualPoint(_fraction(Rational(-constant / slope)))
     low, high = polynomial.refine_root(low, high, eps=Rational(1, 10**DIGITS) * max(1, abs(high)))
-    near = to_digits(Fraction(int(low.p), int(low.q)), DIGITS)
-    return Rational(str(near))
+    return EqualPoint(Fraction(to_digits(_fraction(low), DIGITS)), exact=False)
 
 
 def _pieces(expr: Expr, size: Symbol, first: int, last: int | None) -> Iterator[tuple[int, int | None, Expr]]:

@@ -30,6 +30,7 @@ from ..quantities.quantity import COUNTED
 from .crossover import (
     AllowedValues,
     CrossoverPoint,
+    EqualPoint,
     Span,
     crossings,
     equal_points,
@@ -231,10 +232,10 @@ class Comparison(Answer):
         """For each size, the ranges of its allowed values in which each side is larger, holding the others fixed."""
         return FrozenDict(crossings(self.difference, self.numbers, self._allowed))
 
-    def equal_at(self, size: Symbol) -> tuple[Fraction, ...]:
+    def equal_at(self, size: Symbol) -> tuple[EqualPoint, ...]:
         """Return the values of one size, at least 1, at which the totals are equal, holding the others fixed.
 
-        They need not be integers, and those that are not rational are rounded to twelve digits.
+        They need not be integers.
         """
         others = {name: number for name, number in self.numbers.items() if name != size}
         difference = without_common_factor(substitute(without_common_factor(self.difference), others))
@@ -242,7 +243,7 @@ class Comparison(Answer):
         return tuple(
             each
             for each in equal_points(difference, size)
-            if allowed.low <= each and (allowed.high is None or each <= allowed.high)
+            if allowed.low <= each.value and (allowed.high is None or each.value <= allowed.high)
         )
 
     @cached_property
@@ -453,6 +454,7 @@ class Comparison(Answer):
                 }
                 for size, spans in self.crossings.items()
             },
+            "equal_at": {str(size): [each.to_json() for each in self.equal_at(size)] for size in self.crossings},
             "crossover_formulas": {
                 str(size): {"formula": code(each.shown), "above": "left" if each.above > 0 else "right"}
                 for size, each in self.crossovers.items()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 from sympy import Expr, Integer, Rational, Symbol, expand, fraction, together
@@ -16,6 +15,7 @@ from ..language.symbols import print_order
 from .crossover import (
     AllowedValues,
     CrossoverPoint,
+    EqualPoint,
     Span,
     constant_sign,
     equal_points,
@@ -72,14 +72,12 @@ class TiedCrossover(Immutable):
         found = [both for each in spans(difference, size) for one in where for both in _both(each, one)]
         return self.allowed.get(size, AllowedValues()).narrowed(sorted(found, key=lambda each: each.first))
 
-    def equal_at(self, size: Symbol) -> tuple[Fraction, ...]:
+    def equal_at(self, size: Symbol) -> tuple[EqualPoint, ...]:
         """Return the values of one size at which the totals are equal, holding the others fixed and the totals tied."""
         others = {name: number for name, number in self.numbers.items() if name not in (size, self.tie.size)}
-        difference, tied = (
-            without_common_factor(_signed(substitute(each, others))) for each in (self.difference, self.tie.formula)
-        )
-        found = equal_points(difference, size)
-        return tuple(each for each in found if tied.xreplace({size: Rational(each)}).is_positive)
+        difference, tied = (together(substitute(each, others)) for each in (self.difference, self.tie.formula))
+        found = equal_points(without_common_factor(expand(fraction(difference)[0])), size)
+        return tuple(each for each in found if tied.xreplace({size: Rational(each.value)}).is_positive)
 
     def sign(self) -> int | None:
         """Return the sign of the difference for all sizes, or None if undecided."""
@@ -90,6 +88,7 @@ class TiedCrossover(Immutable):
         sides = (("left", 1), ("equal", 0), ("right", -1))
         crossings = {size: found for size in self.sizes if (found := self.crossing(size))}
         solutions = {size: each for size in self.sizes if (each := self.solution(size)) is not None}
+        points = {str(size): [each.to_json() for each in self.equal_at(size)] for size in crossings}
         return {
             "crossover": {
                 str(size): {
@@ -97,6 +96,7 @@ class TiedCrossover(Immutable):
                 }
                 for size, found in crossings.items()
             },
+            "equal_at": points,
             "crossover_formulas": {
                 str(size): {"formula": code(each.shown), "above": "left" if each.above > 0 else "right"}
                 for size, each in solutions.items()

@@ -13,7 +13,7 @@ from ..language.arithmetic import parse
 from ..language.errors import SizeError
 from ..language.limits import CALLS, MAX_DEGREE
 from ..language.notation.text import text
-from ..language.sizes import format_value, substitute
+from ..language.sizes import Relations, format_value, substitute
 from ..language.symbols import NamedSizes
 from .asymptotics import leading_terms, limit_in, one_fraction
 from .growth_order import GrowthOrder
@@ -422,10 +422,18 @@ class Calculus(Operators):
         L >> 1
 
         """
+        found = self._read_order(order)
+        relations: Relations = getattr(self, "relations", {})
+        totals: frozenset[Symbol] = getattr(self, "totals", frozenset())
+        if total := next((size for size in found.sizes if size in totals and size not in self.free_symbols), None):
+            raise SizeError(f"{total} is {text(relations[total])} in {self.id}; name the sizes that grow")
+        return found
+
+    def _read_order(self, order: str | GrowthOrder) -> GrowthOrder:
         if isinstance(order, str):
             if GrowthOrder.is_spelt(order) or "," in order:
-                return GrowthOrder.read(order, self._own)
-            return GrowthOrder.infinite(size_of(order.strip(), self._own))
+                return GrowthOrder.read(order, self.accepted_sizes)
+            return GrowthOrder.infinite(size_of(order.strip(), self.accepted_sizes))
         if not isinstance(order, GrowthOrder):
             raise SizeError(f"{format_value(order)} is not a growth order; write one such as 'S >> E'")
         return order

@@ -136,11 +136,12 @@ class GrowthOrder(Immutable):
     @cached_property
     def _steps(self) -> tuple[Ray, ...]:
         """For each step of a chain, the powers of its quotient, which tends to infinity."""
-        return tuple(
+        found = (
             tuple(faster.get(size, 0) - slower.get(size, 0) for size in self.sizes)
             for chain in self.chains
             for faster, slower in pairwise(chain)
         )
+        return tuple(dict.fromkeys(found))
 
     @cached_property
     def _rays(self) -> tuple[Ray, ...]:
@@ -156,9 +157,8 @@ class GrowthOrder(Immutable):
     @property
     def line(self) -> Line:
         """The order in words, such as ``S/E and E tend to infinity``."""
-        quotients = [
-            [Math.of(_expr(faster) / _expr(slower))] for chain in self.chains for faster, slower in pairwise(chain)
-        ]
+        found = (_expr(faster) / _expr(slower) for chain in self.chains for faster, slower in pairwise(chain))
+        quotients = [[Math.of(each)] for each in dict.fromkeys(found)]
         return [*listed(*quotients), f" {'tend' if len(quotients) > 1 else 'tends'} to infinity"]
 
     def latex(self) -> str:

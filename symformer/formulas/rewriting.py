@@ -148,7 +148,7 @@ class Rewriting(Immutable, Shown):
                 return [Equation(Chain((label,), (Sum((*terms, self._error)),))), *map(Paragraph, self._series_lines())]
             chain = Chain((label,), (shown,))
             if not self._in_the_end:
-                chain.prove({})
+                chain.prove(self.formula.relations)
             return [Equation(chain), *map(Paragraph, self._series_lines())]
         when: Line = ["As ", *self.order.line, ", "] if self.order is not None else []
         if self.relation == ALIKE:

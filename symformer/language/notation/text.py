@@ -180,10 +180,16 @@ def number(value: int | Fraction) -> str:
     two = f"≈ {float(round(Fraction(value), 2)):,.2f}"
     if is_short(value):
         return f"{exact_text(value)} {two}"
-    return two if abs(Fraction(value)) >= 1 else f"≈ {to_digits(Fraction(value), 4):f}"
+    if abs(Fraction(value)) >= 1:
+        return two
+    places = 3  # for four significant digits; templates/live-exact.js prints the same
+    while abs(value) * 10**places < 1_000 and places < MAX_PLACES:
+        places += 1
+    return f"≈ {Decimal(round(Fraction(value) * 10**places)).scaleb(-places):f}"
 
 
 LONG_DENOMINATOR = 1_000
+MAX_PLACES = 24  # decimals of a small fraction
 
 
 def is_short(value: int | Fraction) -> bool:
