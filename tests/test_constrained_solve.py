@@ -280,6 +280,17 @@ def test_conditions_on_the_rows_of_a_sweep_equal_brute_force(group: int) -> None
     assert some >= 4
 
 
+def test_conditions_of_quantities_with_arguments_hold_too() -> None:
+    """GPT-2 XL has 1,024 positions for C tokens, also if P of the row is larger; with the next token there are C + 1."""
+    swept = sf.sweep("gpt2", {"C": [9, 1_022, 1_023, 1_024, 1_500]}, "kv-cache", sizes={"B": 1, "P": 4_096},
+                     filters=["kv-cache(gpt2-xl) >= kv-cache"])  # fmt: skip
+    assert swept.table()["C"].tolist() == [9, 1_022, 1_023, 1_024]
+    swept = sf.sweep("gpt2", {"P": [9, 2_000, 2_001]}, "params", filters=["inference-memory(C=2000, B=1) <= 1GB"])
+    assert swept.table()["P"].tolist() == [2_001]
+    solved = sf.solve("gpt2", unknowns="P=1:3000:1", filters=["inference-memory(C=2000, B=1) <= 1GB", "P <= 2003"])
+    assert sorted(each.sizes["P"] for each in solved.all) == [2_001, 2_002, 2_003]
+
+
 # The forward FLOPs of GPT-2 per token are 24LE² + 4SLE + 2VE, with L = 12, E = 768 and V = 50,257; a training step has
 # three times as many.
 PER_TOKEN = 3 * (24 * 12 * 768**2 + 4 * 1024 * 12 * 768 + 2 * 50_257 * 768)
