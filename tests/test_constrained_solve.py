@@ -281,7 +281,7 @@ def test_conditions_on_the_rows_of_a_sweep_equal_brute_force(group: int) -> None
 
 
 def test_conditions_of_quantities_with_arguments_hold_too() -> None:
-    """GPT-2 XL has 1,024 positions for C tokens, also if P of the row is larger; with the next token there are C + 1."""
+    """GPT-2 XL has 1,024 positions for C tokens, also if P of the row is larger."""
     swept = sf.sweep("gpt2", {"C": [9, 1_022, 1_023, 1_024, 1_500]}, "kv-cache", sizes={"B": 1, "P": 4_096},
                      filters=["kv-cache(gpt2-xl) >= kv-cache"])  # fmt: skip
     assert swept.table()["C"].tolist() == [9, 1_022, 1_023, 1_024]

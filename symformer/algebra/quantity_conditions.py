@@ -105,7 +105,7 @@ class QuantityCondition(Immutable):
 
 
 def held_conditions(formula: Formula) -> Program:
-    """Return a program with the conditions of a formula and without a value. Fixed sizes are replaced by their values."""
+    """Return a program with the conditions of a formula, in which fixed sizes are replaced by their values."""
     conditions, relations = held(formula)
     return program(Integer(0), conditions, relations, totals=formula.totals)
 
