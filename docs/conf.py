@@ -46,6 +46,7 @@ autodoc_mock_imports = ["torch", "transformers", "diffusers"]  # the guide is th
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False  # autodoc writes them
 
 # Every reference must resolve, except in annotations, which name types of other packages and of internal

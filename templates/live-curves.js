@@ -4,7 +4,7 @@
 const curves = (() => {
   const { DRAWING, made, el } = draw;
   const MOST_CURVES = 7, POINTS = 40, LINES = 10, HEIGHT = 300;
-  const LEFT = 62, RIGHT = 14, TOP = 12, FOOT = 42;
+  const LEFT = 78, RIGHT = 14, TOP = 32, FOOT = 42;
   const svg = (tag, attributes, ...inside) => made(DRAWING, tag, attributes, inside);
   const near = ([above, below]) => Number(above) / Number(below);
 
@@ -20,10 +20,21 @@ const curves = (() => {
     const first = Math.ceil(low / step - 1e-9);
     return Array.from({ length: Math.floor(high / step - first + 1e-9) + 1 }, (_, n) => (first + n) * step);
   }
-  function short(n) {
-    const power = n < 1e4 ? 0 : Math.min(8, Math.floor(Math.log10(n * (1 + 1e-9)) / 3)), shown = n / 1000 ** power;
-    return `${power ? Number(shown.toPrecision(3)) : exact.decimal([BigInt(Math.round(shown * 1000)), 1000n], 3).replace(/\.?0+$/, "")}${power ? ` ${"kMGTPEZY"[power - 1]}` : ""}`;
+  const capital = (words) => words[0].toUpperCase() + words.slice(1);
+  const figures = (n) => n.toLocaleString("en-US", { maximumSignificantDigits: 6 });
+
+  // Return the label of a tick, with a prefix as in tables: "500M" parameters, "20 GFLOPs", "1.5 GB".
+  function amount(n, unit) {
+    if (unit.startsWith("of the ")) return `${figures(n * 100)}%`;
+    const counted = unit === "parameters", scaled = counted || /^(FLOPs|MACs|bytes)$/.test(unit);
+    if (n === 0 || !scaled) return figures(n);
+    const prefixes = counted ? ["", "K", "M", "B", "T"] : ["", "k", "M", "G", "T", "P", "E"];
+    const power = Math.max(0, Math.min(prefixes.length - 1, Math.floor(Math.log10(n * (1 + 1e-9)) / 3)));
+    const shown = `${figures(n / 1000 ** power)}${counted ? "" : " "}${prefixes[power]}`;
+    return counted ? shown : `${shown}${unit === "bytes" && power ? "B" : unit}`;
   }
+  // Return the label of a size: all its digits, unless there are too many.
+  const whole = (n) => (n < 1e9 ? figures(n) : amount(n, "parameters"));
 
   // Return the curves: the largest items at the current value, the sum of the others, and the total.
   // Curves with equal values are one curve.
@@ -45,7 +56,7 @@ const curves = (() => {
     return [...(names.length > 1 ? found : []), { name: "Total", total: true, values: points.map(({ total }) => total) }];
   }
 
-  function drawn(points, lines, { x, log, meaning, unit, said, width }) {
+  function drawn(points, lines, { x, log, meaning, title, unit, said, width }) {
     const at = points.map(({ n }) => Number(n)), values = lines.flatMap((line) => line.values.map(near)).filter((n) => !log || n > 0);
     const [low, high] = [at[0], at.at(-1)], top = Math.max(...values), bottom = log ? Math.min(...values) : 0;
     const place = (n, from, to, start, end) => {
@@ -55,10 +66,11 @@ const curves = (() => {
     const across = (n) => place(n, low, high, LEFT, width - RIGHT), up = (n) => place(n, bottom, top, HEIGHT - FOOT, TOP);
     const point = (n) => n.toFixed(1);
     const grid = [
-      ...ticks(bottom, top, log, 5).flatMap((n) => [svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: point(up(n)), y2: point(up(n)) }), svg("text", { x: LEFT - 6, y: point(up(n) + 4), "text-anchor": "end" }, short(n))]),
-      ...ticks(low, high, log, Math.max(2, Math.floor(width / 110))).map((n) => svg("text", { x: point(across(n)), y: HEIGHT - FOOT + 16, "text-anchor": "middle" }, short(n))),
+      ...ticks(bottom, top, log, 5).flatMap((n) => [svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: point(up(n)), y2: point(up(n)) }), svg("text", { x: LEFT - 6, y: point(up(n) + 4), "text-anchor": "end" }, amount(n, unit))]),
+      ...ticks(low, high, log, Math.max(2, Math.floor(width / 110))).filter(Number.isInteger).map((n) => svg("text", { x: point(across(n)), y: HEIGHT - FOOT + 16, "text-anchor": "middle" }, whole(n))),
       svg("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: HEIGHT - FOOT, y2: HEIGHT - FOOT }),
-      svg("text", { x: (LEFT + width - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, `${x}, ${meaning}`),
+      svg("text", { x: (LEFT + width - RIGHT) / 2, y: HEIGHT - 6, class: "title", "text-anchor": "middle" }, `${capital(meaning)} ${x}`),
+      svg("text", { class: "title", x: 0, y: 14 }, title.toLowerCase().includes(unit.toLowerCase()) ? title : `${title} (${unit})`),
     ];
     const now = points.find((each) => each.now);
     const marks = now ? [svg("line", { class: "now", x1: point(across(Number(now.n))), x2: point(across(Number(now.n))), y1: TOP, y2: HEIGHT - FOOT })] : [];
@@ -68,7 +80,7 @@ const curves = (() => {
       const here = now && near(line.values[points.indexOf(now)]);
       if (here > 0 || (here === 0 && !log)) marks.push(svg("circle", { class: line.total ? "spot all" : `spot c${number}`, cx: point(across(Number(now.n))), cy: point(up(here)), r: 3.5 }));
     });
-    return svg("svg", { role: "img", "aria-label": said, viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT }, ...grid, ...marks, svg("text", { x: 2, y: HEIGHT - FOOT + 16 }, unit));
+    return svg("svg", { role: "img", "aria-label": said, viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT }, ...grid, ...marks);
   }
 
   function legend(lines, now) {
@@ -92,10 +104,10 @@ const curves = (() => {
     const ends = `from ${exact.group(points[0].n)} to ${exact.group(points.at(-1).n)}`;
     const total = now < 0 ? "" : ` At ${x} = ${exact.group(points[now].n)}, the total is ${exact.spelt(points[now].total)} ${sheet.unit}.`;
     const said = `${sheet.title} of ${model} against ${x}, ${meaning}, ${ends}.${total} The table below has the numbers.`;
-    plot.replaceChildren(drawn(points, lines, { x, log, meaning, unit: sheet.unit, said, width: Math.max(260, plot.clientWidth) }), legend(lines, now), el("figcaption", {}, `${sheet.title[0].toUpperCase()}${sheet.title.slice(1)} of ${model} against ${x}, ${ends}; the vertical line marks the current value.`));
+    plot.replaceChildren(drawn(points, lines, { x, log, meaning, title: capital(sheet.title), unit: sheet.unit, said, width: Math.max(260, plot.clientWidth) }), legend(lines, now), el("figcaption", {}, `${capital(sheet.title)} of ${model} against ${x}, ${ends}; the vertical line marks the current value.`));
     const step = Math.ceil(points.length / LINES), rows = points.map((_, n) => n).filter((n) => n % step === 0 || n === now || n === points.length - 1);
     table.replaceChildren(el("table", {}, el("caption", {}, `${said.split(".")[0]}, in ${sheet.unit}.`), el("thead", {}, el("tr", {}, ...[x, ...lines.map(({ name }) => name)].map((name) => el("th", { scope: "col", class: "right" }, name)))), el("tbody", {}, ...rows.map((n) => el("tr", {}, el("th", { scope: "row", class: "right" }, exact.group(points[n].n) + (n === now ? " (current)" : "")), ...lines.map(({ values }) => el("td", { class: "right" }, exact.spelt(values[n]))))))));
   }
 
-  return { show };
+  return { show, amount };
 })();

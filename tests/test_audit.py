@@ -228,6 +228,38 @@ def test_a_rounded_number_is_right_if_it_rounds_correctly(text: str, status: int
     assert (result.exit_code, "1 checked" in result.stdout) == (status, True)
 
 
+@pytest.mark.parametrize(
+    ("mark", "words"),
+    [
+        ("[per=layer]{gpt2.flops}{1}", "per=layer is not supported; write per=token, or leave it out"),
+        ("[per=token]{gpt2.L}{12}", "per=token applies to costs, and gpt2.L is a size; leave it out"),
+        ("[per=token]{gpt2.intensity}{1}", "intensity has no cost per token"),
+        ("[per=token]{gpt2.flops}{1}", "no value for S"),
+        ("{gpt2.G}{12}", "gpt2 has no size G"),
+        (r"{gpt2.D\_rope}{12}", "gpt2 has no size D_rope"),
+    ],
+)
+def test_a_mark_that_cannot_be_checked_is_refused_with_a_reason(mark: str, words: str) -> None:
+    result = audited(rf"\symformer{mark}")
+    assert (result.exit_code, result.stdout) == (
+        2,
+        "0 checked in 1 file, 0 correct and 0 wrong; 1 could not be checked\n",
+    )
+    assert words in result.stderr
+
+
+def test_a_dash_states_that_there_is_no_value() -> None:
+    assert audited(r"\symformer{mamba2-2.7b.A}{--} \symformer{gpt2.kv-cache}{---}").exit_code == 0
+    assert "gpt2.A is --; expected 12\n" in audited(r"\symformer{gpt2.A}{--}").stdout
+
+
+def test_an_amount_that_its_printed_digits_state_exactly_is_right() -> None:
+    # 2 * 12 * 768 elements of 2 bytes: 36,864 bytes per token, 36.864 MB for 1,000 tokens of one sequence
+    assert audited(r"\symformer[per=token]{gpt2.kv-cache}{36.864 kB}").exit_code == 0
+    assert audited(r"\symformer[B=1,C=1000]{gpt2.kv-cache}{36.864 MB}").exit_code == 0
+    assert audited(r"\symformer[B=1,C=1000]{gpt2.kv-cache}{36.865 MB}").exit_code == 1
+
+
 def test_audit_uses_the_options_of_the_macro_file() -> None:
     given = ("--option", "attention=causal", "--set", "B=1", "--set", "S=4")
     assert run("derive", "gpt2", "-q", "flops", *given, "-o", "f.tex", "--macros").exit_code == 0

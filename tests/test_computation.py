@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from sympy import expand
 
@@ -70,11 +72,11 @@ LINES = {
         "y = (a/rms_group(a) ⊙ w_norm) W_out_projᵀ [B, S, E]",
     ],
     ("deepseek-v3", "dense_layers.*.self_attn"): [
-        "[q_1, q_2] = q_a_layernorm(x W_q_a_projᵀ) W_q_b_projᵀ [B, A, S, D_nope + D_rope]",
-        "[h, k_1] = x W_kv_a_proj_with_mqaᵀ [B, S, R_kv + D_rope]",
-        "[k_2, v] = kv_a_layernorm(h) W_kv_b_projᵀ [B, A, S, D_nope + D_v]",
-        "q = [q_1, rotate(q_2, θ)] [B, A, S, D_nope + D_rope]",
-        "k = [k_2, rotate(k_1, θ)] [B, A, S, D_nope + D_rope]",
+        "[q_nope, q_rope] = q_a_layernorm(x W_q_a_projᵀ) W_q_b_projᵀ [B, A, S, D_nope + D_rope]",
+        "[h, k_rope] = x W_kv_a_proj_with_mqaᵀ [B, S, R_kv + D_rope]",
+        "[k_nope, v] = kv_a_layernorm(h) W_kv_b_projᵀ [B, A, S, D_nope + D_v]",
+        "q = [q_nope, rotate(q_rope, θ)] [B, A, S, D_nope + D_rope]",
+        "k = [k_nope, rotate(k_rope, θ)] [B, A, S, D_nope + D_rope]",
         "r = softmax_causal(q kᵀ/√(D_nope + D_rope)) v [B, S, A·D_v]",
         "y = r W_o_projᵀ [B, S, E]",
     ],
@@ -99,6 +101,19 @@ def walked(scope: Scope, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], S
 def test_computed_line_of_a_part(name: str, path: str) -> None:
     found = [f"{text(line.name)} = {text(line.shown)} {text(line.shape)}" for line in computation(part(name, path))]
     assert found == LINES[name, path]
+
+
+@pytest.mark.parametrize("name", ["deepseek-v3", "deepseek-v32", "kimi-linear", "minicpm3", "youtu", "flux", "sd3"])
+def test_parts_of_queries_and_keys_have_the_same_indices(name: str) -> None:
+    """The parts are joined in the same order in queries and keys, such as elements without and with positions."""
+    found = 0
+    for _, scope in walked(architecture(name).component.ledger.apart.root, ()):
+        lines = [text(line.shown) for line in computation(scope)] if "Attention" in type(scope.part).__name__ else []
+        joined = [re.findall(rf"\[{x}_(\w+)[;,] (?:rotate\()?{x}_(\w+)", " ".join(lines)) for x in "qk"]
+        assert not all(joined) or joined[0] == joined[1]
+        assert all(pair in (("nope", "rope"), ("1", "2")) for pairs in joined for pair in pairs)
+        found += sum(map(len, joined))
+    assert found
 
 
 def test_repeated_layers_state_their_count() -> None:

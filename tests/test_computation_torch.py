@@ -205,7 +205,7 @@ def same(kind: str, case: Computation, tmp_path: Path) -> None:
         layers=(
             {
                 "deepstack_layers": range(size["L_deep"]),
-                "plain_layers": range(size["L_deep"], size["L"]),
+                "standard_layers": range(size["L_deep"], size["L"]),
             }
             if kind == "qwen3_vl"
             else {"dense_layers": [0], "moe_layers": [1]}

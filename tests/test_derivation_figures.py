@@ -321,7 +321,7 @@ def test_captions_describe_the_figure() -> None:
         model, _ = resolve(target)
         (block,) = _inset(model, model.params)
         assert isinstance(block, FigureBlock)
-        said[target] = str(block.caption[0])
+        said[target] = plain(block.caption)
     assert "value" not in said["t5"]  # it has no sizes of its own
     assert "share" in said["gpt2"]
     assert "in the order in which its code names them" in said["hf:bert"]  # and no direction marks
@@ -376,7 +376,7 @@ def test_the_inside_of_a_common_part_is_complete() -> None:
     """Layers of Gemma 2 have projections in common, and local ones have a window (Gemma Team 2024, section 2)."""
     drawn = details("gemma2")["layers.self_attn"].draw(A4)
     said = [plain(each.line) for each in drawn.shapes if isinstance(each, Words)]
-    assert {"Scores", "Weighted values", "window of C_win tokens"} <= {line.strip() for line in said}
+    assert {"Attention scores", "Weighted values", "window of C_win tokens"} <= {line.strip() for line in said}
 
 
 @pytest.mark.parametrize(

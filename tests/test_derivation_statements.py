@@ -223,3 +223,61 @@ def test_shared_experts_and_convolutions_are_described_as_the_class_has_them() -
     assert "stored as one network" not in derived("llama4")
     assert "each channel of $`x`$ convolved with its own kernel" in derived("mamba2")
     assert "each channel" not in derived("whisper-tiny")
+
+
+def test_tokens_of_images_have_one_letter() -> None:
+    """Qwen3-VL: tokens of images and features, which the model computes and the language model reads."""
+    found = derived("qwen3-vl")
+    for line in (
+        r"m &= \mathrm{merger}(h)",
+        r"\xi &= \mathrm{deepstack\_merger\_list}(\mathrm{listed}(h))",
+        r"y &= \mathrm{lm\_head}(\mathrm{language\_model}(t, m, \xi))",
+    ):
+        assert line in found
+    assert "`language_model` and `lm_head`." in found  # the total of the language tower, by its outermost modules
+    assert "the outputs of the layers that the config lists, inside the part with the output $`x`$" in found
+    llava = derived("llava")
+    assert r"m &= \mathrm{multi\_modal\_projector}" in llava
+
+
+def test_a_kind_of_layers_without_a_size_is_called_by_its_name() -> None:
+    assert "$`L_{\\mathrm{deep}} + 1`$ to $`L`$ are the `standard_layers`." in derived("qwen3-vl")
+    assert "layer $`L`$ is the `last_block`." in derived("sd3")  # Stable Diffusion 3: no text after the last block
+
+
+@pytest.mark.parametrize(
+    ("target", "totals"),
+    [  # ViT, eq. 1: a class token and a position for each of the Z²/Z_patch² patches and for the class token
+        (
+            "vit",
+            {
+                r"cls\_token": "E",
+                r"position\_embeddings": r"\left(1 + \frac{Z^{2}}{Z_{\mathrm{patch}}^{2}}\right) \cdot E",
+            },
+        ),
+        # Whisper, section 2.2: two convolutions with kernels of 3 frames, and biases
+        ("whisper", {"conv1": r"E \cdot N_{\mathrm{mel}} \cdot 3 + E", "conv2": r"E \cdot E \cdot 3 + E"}),
+    ],
+)
+def test_parameters_outside_the_parts_have_names_in_the_sum_of_the_model(target: str, totals: dict[str, str]) -> None:
+    found = derived(target)
+    start = found.index("and with a part as its subscript")
+    whole = found[start : found.index("**Table 1.**", start)]
+    for name, amount in totals.items():
+        label = rf"N_{{\mathrm{{{name}}}}}"
+        assert f"{label} +" in whole.replace("\n", " ")
+        assert f"$`{label}`$ = $`{amount}`$ are the parameters of `" in whole
+
+
+def test_places_with_the_same_equations_are_said_to_be_listed_above() -> None:
+    found = derived("whisper")
+    assert "The other places listed above use the same equations, each with its own weights." in found
+    assert "; the table is the same for the other places listed above." in found
+
+
+def test_a_part_that_differs_only_in_sizes_is_not_called_the_same() -> None:
+    """CLIP has a class embedding with a position of its own; SigLIP has none and pools by attention."""
+    row = next(line for line in derived("siglip").splitlines() if line.startswith("| positions of the image encoder"))
+    patches = r"\frac{Z^{2}}{Z_{\mathrm{patch}}^{2}}"
+    own, other = r"\frac{E Z^{2}}{Z_{\mathrm{patch}}^{2}}", rf"E \left(1 + {patches}\right)"
+    assert row.split(" | ")[1:] == [f"$`{own}`$ parameters", f"$`{other}`$ parameters", "$`-E`$ |"]

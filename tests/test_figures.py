@@ -14,6 +14,7 @@ from symformer.documents.figures.figure import Graph, Plus
 from symformer.documents.figures.figure_builder import FigureBuilder
 from symformer.documents.figures.figure_page import COLUMN, drawing
 from symformer.documents.figures.fitted_drawing import fitted_drawing
+from symformer.documents.figures.inset import illustration
 from symformer.documents.figures.layer_strip import INKS
 from symformer.documents.figures.overview import CLOSED, closed
 from symformer.documents.figures.primitives import BLACK, Circle, Drawing, Rect, Words
@@ -24,7 +25,7 @@ from symformer.documents.formats.html import FORMAT as HTML
 from symformer.documents.formats.page_layout import A4
 from symformer.language.errors import OptionError
 from symformer.language.symbols import symbol
-from symformer.output.blocks import plain
+from symformer.output.blocks import Math, plain
 from symformer.targets.resolution import resolve
 from symformer.views.figure_facts import figure_facts
 
@@ -214,6 +215,25 @@ def test_no_overlaps_and_legible_on_a_page(target: str) -> None:
     assert faults(fitted_drawing([shown], HTML.page, ScreenRuler())) == []
 
 
+SIZES = {symbol("L"): 36, symbol("L_deep"): 3}
+
+
+@pytest.mark.parametrize(("target", "layers", "kinds"), [("qwen3-vl-8b", 33, True), ("qwen3-8b", 36, False)])
+def test_a_share_covers_the_copies_that_its_note_states(target: str, layers: int, kinds: bool) -> None:
+    """Of the 36 layers of Qwen3-VL's language model, the first 3 have a frame of their own (DeepStack)."""
+    shown = figure(target)
+    box = next(each for each in shown.graph.boxes() if each.name == "mlp" and each.copies.subs(SIZES) == layers)
+    assert isinstance(box.amount.value, int)
+    assert isinstance(shown.amount.value, int)
+    assert box.amount.share == Fraction(layers * box.amount.value, shown.amount.value)
+    said = " ".join(plain(each.line) for each in drawing(shown).shapes if isinstance(each, Words))
+    assert ("shares include all copies in layers of the same kind." in said) == kinds
+    assert ("shares include all copies." in said) != kinds
+    model, _ = resolve(target)
+    (block,) = illustration(figure_facts(model, model.formula("params")))
+    assert plain(block.caption).endswith(f"all its copies{' in layers of the same kind' * kinds} in the total.")
+
+
 def test_layers_become_boxes_only_where_a_page_has_no_room() -> None:
     """The boxes of an overview still sum to the whole."""
     shown = figure("gemma3n")
@@ -252,6 +272,13 @@ def test_overlaps_are_detected() -> None:
     assert len(faults(Drawing(100, 100, [line, Words(30, 17, ["x"], 9)]))) == 1
     assert len(faults(Drawing(100, 100, [Words(30, 17, ["x"], 9), Words(38, 18, ["x"], 9)]))) == 1
     assert faults(Drawing(100, 100, [line, Words(30, 13, ["x"], 9)])) == []
+    # at 10 points, the descender of the subscript in Z_patch is 3.8 below the baseline, and that of A_ssm 2.5
+    named = [Words(30, 11.5, [Math.of(symbol(name))], 9, 10) for name in ("Z_patch", "A_ssm")]
+    assert [len(faults(Drawing(100, 100, [line, each]))) for each in named] == [1, 0]
+    head = Line(((42, 10), (40, 14), (44, 14)), filled=True)
+    for mark in (head, Circle(42, 12, 1.3, fill=BLACK)):  # the dot of a branch
+        assert len(faults(Drawing(100, 100, [mark, Words(30, 13, ["x"], 10.5)]))) == 1
+        assert faults(Drawing(100, 100, [mark, Words(30, 13, ["x"], 9)])) == []
     assert smallest(Drawing(100, 100, [Words(30, 14, ["x"], 9, 5)]), 1.2) == 6
 
 

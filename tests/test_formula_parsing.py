@@ -154,7 +154,6 @@ ASKED = {
     "10 000 h": "10000",
     "1,5h": "1.5",
     r"2\frac{1}{2}h": "multiplied by it or added to it",
-    "4 x h": "a multiplication sign",
     "d_xy": "d_{xy} or d_x y",
     "pp + h": r"\mathrm{pp}",
     "multiplier h": r"\mathrm{multiplier}",
@@ -163,7 +162,6 @@ ASKED = {
     r"\sum_{l=1}^{L} h_l": "depend on the index l",
     r"\sum_l h": r"\sum_{l=1}^{L}",
     r"(d_c+d_h^R)l \approx \frac{9}{2}d_h l": "a formula on each side",
-    "a = b = c": "2 equals signs",
     r"18 \text{ or } 6+12/d": "prose",
 }
 

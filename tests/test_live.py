@@ -429,6 +429,20 @@ def test_curve_points_are_values_of_the_formula(target: str, size: str) -> None:
         assert total == parts == str(formula.value(at)), "the parts of every point sum to its total"
 
 
+@needs_node
+def test_ticks_of_curves_have_the_prefixes_and_units_of_tables() -> None:
+    source = written("gpt2")
+    told = [
+        (20_000_000_000, "parameters", "20B"), (1500, "parameters", "1.5K"), (0, "bytes", "0"),
+        (50, "parameters", "50"), (2e13, "FLOPs", "20 TFLOPs"), (400_000_000, "bytes", "400 MB"),
+        (500, "bytes", "500 bytes"), (1000, "bytes", "1 kB"), (1500, "FLOPs/byte", "1,500"),
+        (0.25, "of the FLOPs", "25%"),
+    ]  # fmt: skip
+    program = "const draw = {};\n" + scripts(source)["live-curves.js"]
+    program += "\nconst result = told.map(([n, unit]) => curves.amount(n, unit));"
+    assert run(source, program, [each[:2] for each in told]) == [each[2] for each in told]
+
+
 TURNED = """
 const result = told.map(([address, to, memory]) => {
   const { sheet: at, state } = exact.restore(sheet, address);

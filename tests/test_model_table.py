@@ -238,8 +238,8 @@ def test_an_audit_checks_the_values_of_a_float(exact: bool, tmp_path: Path, monk
     Path("paper.tex").write_text(r"\documentclass{article}\begin{document}\input{table}\end{document}")
     assert r"\symformer[tied=false,L=13]{gpt2.params}" in found.latex()
     assert r"\symformer[attention=causal,B=3,S=900]{llama-3-8b.flops}" in found.latex()
-    # three values of each model except the images' KV cache
-    assert run("audit", "paper.tex").stdout == "17 checked in 2 files, all correct\n"
+    # three values of each of six models, one of which is a dash: images have no KV cache
+    assert run("audit", "paper.tex").stdout == "18 checked in 2 files, all correct\n"
     right, wrong = ("124{,}439{,}808", "124{,}439{,}809") if exact else ("124M", "125M")
     Path("table.tex").write_text(found.latex().replace(right, wrong))
     result = run("audit", "paper.tex")
@@ -247,9 +247,51 @@ def test_an_audit_checks_the_values_of_a_float(exact: bool, tmp_path: Path, monk
     assert f"gpt2.params is {wrong}; expected 124,439,808" in result.stdout
 
 
-def test_costs_per_token_have_no_marks() -> None:
-    latex = sf.table(["gpt2"], ["params", "kv-cache"], per="token").latex()
-    assert r"\symformer{gpt2.params}{124M} & 36.86 kB \\" in latex
+def varied(exact: bool) -> str:
+    """A table in LaTeX with every kind of cell: sizes, totals, costs per token, shares, times and missing values."""
+    models = ["gpt2", sf.model("mamba2-2.7b"), sf.model("gpt2", tied=False).set({"L": 13})]
+    sizes = {"S": 900, "C": 901, "B": 3}
+    costs = sf.table(models, ["params", "kv-cache", "flops"], per="token", columns="every", sizes=sizes, exact=exact,
+                     attention="causal")  # fmt: skip
+    step = {"S": 900, "B": 3, "N_peak": 10**15, "N_bw": 3 * 10**12}
+    others = sf.table(models[:2], ["intensity", "attention-share", "train-time", "communication"], sizes=step,
+                      exact=exact)  # fmt: skip
+    return re.sub(r"^%.*\n", "", costs.latex() + others.latex(), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_an_audit_finds_a_wrong_number_in_every_cell(
+    exact: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    latex = varied(exact)
+    Path("paper.tex").write_text(latex)
+    marked = re.compile(r"(\\symformer(?:\[[^]]*\])?\{[^{}]*\})\{((?:[^{}]|\{[^{}]*\})*)\}")
+    numbers = [number for _, number in marked.findall(latex)]
+    cells = sum(line.count(" & ") for line in latex.splitlines() if line.startswith(r"\texttt"))
+    assert len(numbers) == cells == 3 * 9 + 2 * 4  # six sizes and three quantities, then four quantities
+    assert r"\symformer[per=token,attention=causal,S=900]{gpt2.flops}" in latex
+    assert r"\symformer[tied=false,L=13]{gpt2.V}{50{,}257}" in latex
+    assert run("audit", "paper.tex").stdout == f"{cells} checked in 1 file, all correct\n"
+
+    def planted(found: re.Match[str]) -> str:
+        return f"{found[1]}{{{'7' if found[2].startswith('--') else re.sub('[0-9]', _next, found[2], count=1)}}}"
+
+    absent = sum(number.startswith("--") for number in numbers)
+    Path("paper.tex").write_text(marked.sub(planted, latex))
+    result = run("audit", "paper.tex", "--json")
+    found = json.loads(result.stdout)
+    assert (len(found["differs"]), len(found["unread"])) == (cells - absent, absent)
+    assert {each["what"] for each in found["differs"]} >= {"gpt2.L", "gpt2.flops", "mamba2-2.7b.kv-cache"}
+    assert "mamba2-2.7b.A cannot be checked: mamba2-2.7b has no size A" in [each["why"] for each in found["unread"]]
+    assert (result.exit_code, absent) == (2, 4)  # Mamba-2 has no P, H and A, and its intensity is refused
+    dashes = marked.sub(lambda each: f"{each[1]}{{--}}", latex)  # a dash in the place of a value is wrong, too
+    Path("paper.tex").write_text(dashes)
+    assert run("audit", "paper.tex").stdout.endswith(f"{cells} checked in 1 file, {cells - absent} differ\n")
+
+
+def _next(digit: re.Match[str]) -> str:
+    return str(int(digit[0]) % 9 + 1)
 
 
 # Refusals

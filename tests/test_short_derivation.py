@@ -18,7 +18,19 @@ from symformer.documents.formats.typ import FORMAT as TYPST
 from symformer.language.errors import RuleError
 from symformer.language.notation.text import text
 from symformer.language.symbols import B, S
-from symformer.output.blocks import Code, Contents, Document, Equation, Heading, Math, Paragraph, Table, plain
+from symformer.output.blocks import (
+    Code,
+    Contents,
+    Document,
+    Equation,
+    FigureBlock,
+    Heading,
+    Math,
+    Paragraph,
+    Table,
+    plain,
+)
+from symformer.targets.resolution import resolve
 
 from .samples import sampled
 
@@ -114,6 +126,20 @@ def words(document: Document) -> str:
 def symbols(document: Document) -> list[str]:
     (table,) = (each for each in document.blocks if isinstance(each, Table) and each.head[0] == ["Symbol"])
     return [text(row[0][0].shown) for row in table.rows if isinstance(row[0][0], Math)]
+
+
+def test_short_form_of_a_component_says_what_it_is_and_explains_its_figure() -> None:
+    """The figure has tensors of shape [B, S, E]; the subtitle says that there is no certificate."""
+    model, _ = resolve("component:gated-mlp")
+    short = document(model, ["params"], "1", form="short")
+    said = words(short)
+    assert "every element of every weight" in said
+    assert "SwiGLU, a gated feed-forward network with silu" in said
+    assert "No stored certificate" not in said
+    assert "no certificate" in short.subtitle
+    assert symbols(short) == ["B", "S", "E", "H"]
+    (figure,) = [block for block in short.blocks if isinstance(block, FigureBlock)]
+    assert plain(figure.caption).startswith("The computation of component:gated-mlp, from bottom to top")
 
 
 def test_short_form_lists_its_conventions() -> None:

@@ -64,7 +64,7 @@ def derive(*arguments: str) -> Result:
 def test_a_lecture_on_gpt2_has_one_step_per_slide() -> None:
     assert titles(slides_of("gpt2")) == [
         "GPT-2: parameters in closed form",
-        "GPT-2",
+        "The architecture of GPT-2",
         "Definition: parameters",
         "How to read the computations",
         "The model",
@@ -101,11 +101,13 @@ def test_a_sum_grows_by_one_line_per_slide_and_is_numbered_when_complete() -> No
 def test_matrix_products_have_their_names_in_the_figure() -> None:
     """The names of the projections in transformers' LlamaAttention; in a layer, all of them are linear."""
     deck = slides_of("llama-3-8b")
-    (whole,) = named(deck, "Llama")
+    (whole,) = named(deck, "The architecture of Llama")
     block = next(block for block in whole.blocks if isinstance(block, FigureBlock))
     said = [plain(each.line) for each in drawn(block, whole).shapes if isinstance(each, Words)]
     assert {"q_proj", "k_proj", "v_proj", "o_proj"} <= {*said}
     assert "Linear" not in said
+    assert {"tokens", "logits", "x", "cos, sin", "Self-attention in detail"} <= {*said}  # inputs and outputs are named
+    assert plain(whole.paths) == "from bottom to top, each part with the parameters of one copy"
 
 
 def test_the_number_and_the_shares_are_those_of_the_sizes() -> None:
@@ -188,7 +190,7 @@ def test_figures_on_slides_are_legible_and_without_overlaps(target: str) -> None
                 assert smallest(found, scale) >= LEAST
                 assert found.width * scale <= page.broad
                 assert found.height * scale <= page.high
-                if slide.figure is not None:
+                if slide.figure is not None or slide.paths:
                     assert faults(found) == []
 
 

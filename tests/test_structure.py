@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from functools import cache
+from typing import get_args
 
 import pytest
 from click.testing import CliRunner
@@ -19,6 +20,7 @@ from symformer.algebra.structure_difference import compare_structures, differenc
 from symformer.algebra.structure_phrases import DESCRIBED, IGNORED, OWN_ROUTING
 from symformer.algebra.structure_profile import profiles
 from symformer.commands.cli import cli
+from symformer.components.gated_mlp import GatedMLP
 from symformer.components.moe import MoE
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
@@ -43,6 +45,8 @@ from symformer.language.symbols import (
     X,
     X_shared,
 )
+from symformer.ledger.activation_names import ACTIVATION_NAMES
+from symformer.ledger.facts import Activation
 from symformer.models.model import Model
 from symformer.output.blocks import Block, Code, Heading, Paragraph, Table, plain
 from symformer.quantities import quantity
@@ -280,7 +284,7 @@ def test_both_sides_of_a_replacement_are_told_apart(first: str, second: str, sai
 def test_a_part_with_other_sizes_is_named_once() -> None:
     # ALBERT, section 3.1: all layers share one set of weights, so every part has other sizes than in BERT
     (norms,) = (each for each in structure("albert", "bert").differences if each.part == "embedding norm")
-    assert [plain(cell) for cell in norms.cells] == ["the same, with other sizes or in other layers", "—"]
+    assert [plain(cell) for cell in norms.cells] == ["other sizes or layers", "—"]
 
 
 def test_weights_that_a_published_total_excludes_are_not_absent() -> None:
@@ -493,3 +497,16 @@ def printed(*arguments: str) -> str:
     found = CliRunner().invoke(cli, ["compare", *arguments, "--structure"], prog_name="symformer")
     assert found.exit_code == 0, found.stderr
     return found.stdout
+
+
+def test_prose_has_the_proper_names_of_activations() -> None:
+    """Hendrycks and Gimpel 2016, section 2: x·σ(1.702·x) approximates GELU; transformers calls it QuickGELU."""
+    assert set(ACTIVATION_NAMES) == set(get_args(Activation))
+    for name, proper in ACTIVATION_NAMES.items():
+        assert f"gated feed-forward network with {proper}, " in GatedMLP(activation=name).about
+        assert "_" not in proper
+    assert "a gated feed-forward network with SiLU" in GatedMLP().about
+    own, other = next(each.cells for each in structure("clip", "siglip").differences if each.part.startswith("MLP"))
+    assert plain(own) == "QuickGELU, x times the logistic function at 1.702x"
+    assert plain(other) == "GELU (tanh approximation)"
+    assert "QuickGELU instead of GELU (tanh approximation)" in structure("clip", "siglip").short

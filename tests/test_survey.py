@@ -34,6 +34,7 @@ from symformer.output.blocks import (
     Document,
     Equation,
     FigureBlock,
+    FloatSentence,
     Heading,
     Math,
     Paragraph,
@@ -179,6 +180,33 @@ def test_the_structure_is_stated_in_words() -> None:
             if isinstance(block, Table) and "Structure" in plain(block.caption)] == [4, 3]  # fmt: skip
 
 
+def test_all_structure_tables_have_the_same_rows() -> None:
+    """Neither of the models in the second table has positions, and the row says so."""
+    found = [
+        [row[0] for row in rows(block)]
+        for block in surveyed("gpt2", "llama-3-8b", "deepseek-v3", "mamba2-2.7b", "nemotron-h-8b").blocks
+        if isinstance(block, Table) and "Structure" in plain(block.caption)
+    ]
+    assert len(found) == 2
+    assert "Positions" in found[1]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("names", [FOUR, ("gpt2", "llama-3-8b"), (*FOUR, "t5-small", "gemma-2-9b", "qwen3-8b")])
+def test_each_table_and_figure_is_mentioned_before_it(names: tuple[str, ...]) -> None:
+    """No two of them have a sentence in common in their captions."""
+    seen: set[tuple[str, int]] = set()
+    sentences: list[str] = []
+    for block in surveyed(*names).blocks:
+        if isinstance(block, Paragraph):
+            seen |= {(piece.what, piece.number) for piece in block.line if isinstance(piece, FloatSentence)}
+        elif isinstance(block, Table | FigureBlock):
+            assert ("Table" if isinstance(block, Table) else "Figure", block.number) in seen, plain(block.caption)
+            sentences += plain(block.caption).removesuffix(".").split(". ")
+    assert len(seen) >= 5
+    assert len(sentences) == len({*sentences})
+
+
 # Plots
 
 
@@ -206,14 +234,12 @@ def test_a_line_ends_at_the_learned_positions_of_its_model() -> None:
     # 448 learned positions, Radford et al. 2022; 2 bytes of keys and of values of the decoder and of 1,500 frames
     assert cache.lines[0].points[-1] == (448, 4 * 4 * 384 * (448 + 1500))
     assert [x for x, _ in flops.lines[0].points] == [64, 128, 256, 448]
-    for curve in (flops, cache):
-        assert "A dash marks a length beyond the learned positions of a model." in plain(curve.tables()[0].caption)
-        (figure,) = curve.figures()
-        assert "The formulas of other models are also evaluated beyond the context length of their training." in plain(
-            figure.caption
-        )
-        assert not figure.floats
-    assert "placement: none" in render(surveyed("whisper-tiny", "llama-3-8b"), "typ").decode()
+    assert all(not figure.floats for curve in (flops, cache) for figure in curve.figures())
+    document = surveyed("whisper-tiny", "llama-3-8b")
+    (said,) = [each for each in told(document) if "positions of a model" in each]
+    assert "Beyond the learned positions of a model, it has no value, and the tables have a dash." in said
+    assert said.endswith("are also evaluated beyond the context length of their training.")
+    assert "placement: none" in render(document, "typ").decode()
 
 
 def told(document: Document) -> list[str]:
@@ -369,7 +395,7 @@ def test_figures_of_a_survey_show_each_structure_once() -> None:
     figures = [block for block in document.blocks if isinstance(block, FigureBlock)]
     assert [plain(figure.caption).partition(". ")[0] for figure in figures] == [
         "The structures of gpt2, llama-3-8b and mixtral-8x7b",
-        "The structures of mamba2-2.7b and gemma-2-9b",
+        "The structures of mamba2-2.7b and gemma-2-9b, compared with gpt2.",
     ]
     said = [plain(each.line) for each in figures[1].draw(A4).shapes if isinstance(each, Words)]
     assert "≠ with a heavy edge: GPT-2 has no such part, or " in " ".join(said)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from click.testing import CliRunner
 
 import symformer as sf
+from symformer.commands.cli import cli
 from symformer.documents.derivation_document import document
 from symformer.language.symbols import A, B, G
 from symformer.output.blocks import Paragraph, plain
@@ -100,3 +104,38 @@ def test_a_page_without_activations_does_not_define_them() -> None:
     assert "saves during one forward pass" not in found
     assert "recompute=" not in found
     assert "recompute=none" in said("llama", "train-memory")
+
+
+def test_a_reader_learns_that_the_loss_is_excluded() -> None:
+    """The JSON lacks the default, so only people read it; without logits or activations nothing is said."""
+    meaning = "loss=excluded: the loss is excluded, with the tensors that only it saves, such as the logits"
+    for quantity in ("train-memory", "activations"):
+        assert meaning in said("llama", quantity)
+        assert "loss=" not in said("vit", quantity, **{"implementation": "sdpa"})  # ViTModel has no logits
+        assert "\nloss=excluded\n" in shown("show", "llama", "-q", quantity)
+        assert "loss" not in json.loads(shown("show", "llama", "-q", quantity, "--json"))["conventions"]
+    for chosen in ({"implementation": "none"}, {"offload": "host"}):
+        assert "loss=" not in said("llama", "train-memory", **chosen)
+    assert "loss=cross-entropy" in said("llama", "train-memory", loss="cross-entropy")
+
+
+def test_rows_have_standard_terms_and_json_has_paths() -> None:
+    """The products of attention are no modules; their names in the ledger, scores and mix, are those of the JSON."""
+    for quantity, terms in (
+        ("train-memory", ("attention scores", "weighted values")),
+        ("flops", ("attention scores", "weighted values")),
+        ("kv-cache", ("keys", "values")),
+    ):
+        printed = shown("show", "llama", "-q", quantity)
+        page = shown("derive", "llama", "-q", quantity, "-o", "-", "--format", "md")
+        assert all(f"layers.*.self_attn ({term})" in printed and f"({term})`" in page for term in terms)
+        assert ".mix" not in printed + page
+        paths = {row["path"] for row in json.loads(shown("show", "llama", "-q", quantity, "--json"))["breakdown"]}
+        assert {"layers.*.self_attn.scores", "layers.*.self_attn.mix"} <= paths
+    assert "`weighted values (values)`" in shown("derive", "llama", "-q", "activations", "-o", "-", "--format", "md")
+
+
+def shown(*arguments: str) -> str:
+    result = CliRunner().invoke(cli, [*arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout

@@ -89,6 +89,24 @@ def test_exercises_and_answers_of_gpt2() -> None:
     )
 
 
+def test_each_table_to_fill_in_precedes_a_question_that_says_so() -> None:
+    """In all worksheets, a table has a caption, and the exercise after it says which of its columns to fill in."""
+    for target in ("gpt2", "mamba2-2.7b"):
+        sheet = made(target)
+        blocks = sheet.blocks[: key_of(sheet)]
+        asked = {n: plain(block.line) for n, block in enumerate(blocks) if isinstance(block, Exercise)}
+        filled = [n for n, block in enumerate(blocks) if isinstance(block, Table) and "____" in str(block.rows)]
+        assert all(isinstance(block := blocks[n], Table) and block.caption for n in filled)
+        after = [next(said for place, said in asked.items() if place > n) for n in filled]
+        assert all("Fill in the " in said for said in after)
+        assert sum("Fill in the " in said for said in asked.values()) == len(filled)
+        assert after[-1].endswith(
+            f"How many parameters do all copies of each part have in {target}? Fill in the last three columns of the "
+            "table."
+        )
+    assert questions(made("mamba2-2.7b"))[0].startswith("Exercises 1 and 2. ")
+
+
 def test_equations_of_the_key_have_the_numbers_of_their_exercises() -> None:
     """DeepSeek-V3 has two kinds of layers, parts with own rows and parts, and a relation between depths."""
     sheet = made("deepseek-v3")

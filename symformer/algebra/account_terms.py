@@ -55,26 +55,47 @@ def is_zero(expr: Expr) -> bool:
     return bool(expand(fraction(together(found))[0]) == 0)
 
 
-def fingerprint(expr: Expr) -> int | None:
+@dataclass(frozen=True)
+class Point:
+    """Expressions in place of some symbols, for fingerprints without substitution."""
+
+    puts: Mapping[Symbol, Expr]
+    numbers: Mapping[Symbol, int]
+
+    @classmethod
+    def of(cls, puts: Mapping[Symbol, Expr]) -> Point | None:
+        """Return the point, or None if an expression divides by zero modulo the prime."""
+        numbers = {name: number for name, expr in puts.items() if (number := fingerprint(expr)) is not None}
+        return cls(puts, numbers) if len(numbers) == len(puts) else None
+
+
+NOWHERE = Point({}, {})
+
+
+def fingerprint(expr: Expr, point: Point = NOWHERE) -> int | None:
     """Return an expression's value at one point modulo a prime, or None if that divides by zero.
 
     Different expressions have different values, except with a probability of about 10^-15.
     """
+    if isinstance(expr, Symbol):
+        return point.numbers[expr] if expr in point.numbers else _own_number(expr)
     if isinstance(expr, Rational):
         return int(expr.p) * pow(int(expr.q), -1, PRIME) % PRIME if int(expr.q) % PRIME else None
     if isinstance(expr, Add | Mul):
         total = 0 if isinstance(expr, Add) else 1
         for each in expr.args:
-            value = fingerprint(each)
+            value = fingerprint(each, point)
             if value is None:
                 return None
             total = (total + value if isinstance(expr, Add) else total * value) % PRIME
         return total
     if isinstance(expr, Pow) and isinstance(expr.exp, Integer):
-        base = fingerprint(expr.base)
+        base = fingerprint(expr.base, point)
         if base is None or (base == 0 and expr.exp < 0):
             return None
         return pow(base, int(expr.exp), PRIME)
+    if point.puts and not point.puts.keys().isdisjoint(expr.free_symbols):
+        return fingerprint(expr.xreplace(dict(point.puts)))  # a floor or a maximum
     return _own_number(expr)
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sympy import Add, Expr, Integer, Pow, Rational, expand
+from sympy import Add, Expr, Rational, expand
 
 from ..architectures import composed_model, names, presets, presets_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
+from ..formulas.ratio import Ratio
 from ..language.aliases import Alias, former
-from ..language.errors import OptionError, ReadingError, it_or_each, quoted
+from ..language.errors import OptionError, ReadingError, it_or_each, listed
 from ..language.notation.display_tree import Minus, Sum, Word, tree
-from ..language.notation.text import code, json_number, number, to_digits
-from ..language.parsing.equation import ParsedEquation, read
-from ..language.parsing.name_tokens import one_name
+from ..language.notation.text import code, json_number, number, text, to_digits
+from ..language.parsing.equation import ParsedEquation, read_alternatives
+from ..language.parsing.name_tokens import is_one_name, name_symbol, one_name
 from ..language.sizes import Numbers, substitute
 from ..language.symbols import letter, named_symbol, print_order
 from ..language.target import AnyTarget
@@ -29,10 +30,16 @@ from ..papers.paper_letters import letters_of
 from ..quantities import quantity as find_quantity
 from ..quantities.spellings import spelled
 from .account_terms import is_zero
-from .difference_rows import DifferenceRow, difference_rows, single_explanations
-from .name_binding import COUNT, STORED, NameBinding, ambiguity_error, bind_names, check_length, substitute_names
-from .paper_conventions import ConvertedFormula, PaperConvention, parameters, search
+from .closest_readings import ClosestReading, closest_readings, difference_of, no_agreement_error
+from .convention_search import Agreement, agreements
+from .difference_rows import DifferenceRow, difference_rows, exact_multiple, single_explanations
+from .name_binding import COUNT, STORED, NameBinding, name_readings
+from .paper_conventions import PaperConvention
+from .parameter_counts import ParameterCount, parameter_counts
+from .reading_search import MAX_READINGS, PrintedReading, printed_readings, without_common_factors
 from .result import FormulaAnswer
+from .size_relations import solved_relation
+from .usual_names import code_names, field_names
 
 PRESETS = 3  # maximum number of presets for the error of a formula without numbers
 
@@ -76,6 +83,7 @@ class FormulaCheck(FormulaAnswer):
     difference: Expr  # ours - theirs
     rows: tuple[DifferenceRow, ...]
     errors: tuple[Error, ...]
+    other_readings: tuple[ClosestReading, ...] = ()  # if it differs: the next closest readings of its names
 
     @property
     def verdict_text(self) -> str:
@@ -84,7 +92,16 @@ class FormulaCheck(FormulaAnswer):
             return "equal"
         if self.verdict == "convention":
             return "equal under a convention: " + "; ".join(each.name for each in self.conventions)
-        return "differs"
+        if self.multiple is not None:
+            return f"differs: the printed formula is {text(self.multiple)} times ours"
+        return "differs under every reading of its names" if self.other_readings else "differs"
+
+    @property
+    def multiple(self) -> Rational | None:
+        """The number by which the printed formula is an exact multiple of ours, if it differs only in that."""
+        if self.difference == 0 or self.formula.expanded == 0 or not self.formula.additive:
+            return None
+        return exact_multiple(self.theirs, self.formula.expanded)
 
     @property
     def alternatives(self) -> str:
@@ -114,6 +131,8 @@ class FormulaCheck(FormulaAnswer):
             "verdict": self.verdict,
             "conventions": [{"name": each.name, "added": code(each.added)} for each in self.conventions],
             "difference": code(self.difference),
+            "multiple": None if self.multiple is None else str(self.multiple),
+            "other_readings": [each.to_json() for each in self.other_readings],
             "rows": [each.to_json() for each in self.rows],
             "error": [each.to_json() for each in self.errors],
             "options": {**self.formula.conventions, **self.model.component.changed_options},
@@ -176,6 +195,10 @@ class FormulaCheck(FormulaAnswer):
             rows: list[list[Piece]] = [[Code(each.path), each.statement, Math.of(each.ours)] for each in self.rows]
             head = ["row", "in the printed formula", "ours"]
             found.append(Table.of(head, rows, "lll", caption=[self.alternatives]))
+        if self.other_readings:
+            others: list[list[Piece]] = [[each.names, Math.of(each.difference)] for each in self.other_readings]
+            caption = ["other readings of the names, which differ too:"]
+            found.append(Table.of(["read as", "ours - theirs"], others, "ll", caption=caption))
         if self.errors:
             errors = [[each.at, f"{each.ours:,}", number(each.theirs), each.percent] for each in self.errors]
             found.append(Table.of(["at", "ours", "theirs", "error in %"], errors, "lrrr"))
@@ -207,20 +230,24 @@ def check(
     against, quantity, part, conventions
         Our formula: a model or its name, a quantity, a part of the model, and conventions of the quantity.
     names
-        The meanings of names, over our sizes: ``{"h": "E"}``, or ``{"P": "N"}`` for the number of parameters.
+        The meanings of names, over our sizes: ``{"h": "E"}``, or ``{"P": "params"}`` for the number of parameters; and
+        relations between our sizes: ``{"A*D": "E"}``. Names without a meaning here are read in every way that the
+        field uses them.
     paper
         The key of the paper whose notation the formula uses.
 
     Returns
     -------
     FormulaCheck
-        ``verdict`` is "equal", "convention" or "differs"; ``conventions`` and ``rows`` explain a difference.
+        ``verdict`` is "equal", "convention" or "differs".
+        ``conventions``, ``rows`` and ``multiple`` explain a difference; ``name_bindings`` has the reading.
 
     Raises
     ------
     ReadingError
-        If the formula cannot be read, if a name in it is ambiguous, or if the formula differs although a name in it has
-        further readings, which the message lists.
+        If the formula cannot be read, if a name in it has no known meaning, if it agrees under several readings that
+        are different formulas, or if it agrees under none, a name can have other meanings, and no row explains the
+        difference. The message lists the closest readings.
 
     Examples
     --------
@@ -230,75 +257,118 @@ def check(
     'equal'
 
     """
+    said = {one_name(name): value for name, value in (names or {}).items() if is_one_name(name)}
+    equations = {name: value for name, value in (names or {}).items() if not is_one_name(name)}
     model = composed_model(against)
+    if equations:
+        model = model.set(dict(solved_relation(left, right, model) for left, right in equations.items()))
     question = find_quantity(quantity)
     quantity, conventions = question.measure.name, spelled(conventions, question.choices)
     whole = model.formula(quantity, **conventions)
-    if not whole.additive:
+    if not whole.additive and not isinstance(whole, Ratio):
         raise OptionError(f"{quantity} is a {whole.form}, which does not add up over parts; check {whole.sides}")
     ours = whole if part is None else whole.part(part)
-    said = {one_name(name): value for name, value in (names or {}).items()}
-    reading = read(formula, said)
-    named = bind_names(reading.names, ours, said, letters_of(paper) if paper else {}, model.target, paper or "")
-    theirs = _our_sizes(model, reading, named, ours)
-    first = theirs[0]
-    difference = expand(ours.expanded - first.expr)
-    if is_zero(difference) and not first.name:
-        return _checked(model, ours, reading, named, first, "equal", (), ())
-    switches = search(model, ours, part, theirs, conventions)
+    readings = _readings(formula, model, ours, said, paper or "")
+    usual = readings[0]
+    difference = difference_of(ours, usual.expr)
+    if is_zero(difference) and usual.count is None:
+        return _checked(model, ours, usual, "equal")
+    found = agreements(model, ours, part, readings, conventions)
     # A mistake in one row is more plausible than several conventions at once.
-    if switches is not None and (len(switches) == 1 or not single_explanations(ours, difference)):
-        used = next((each for each in theirs if each.name and each.name in {one.name for one in switches}), first)
-        return _checked(model, ours, reading, named, used, "convention", tuple(switches), ())
-    if ambiguous := ambiguity_error(named, paper or ""):
-        raise ambiguous
-    rows = tuple(difference_rows(ours, difference))
-    return _checked(model, ours, reading, named, first, "differs", (), rows)
+    if found and (len(found[0].conventions) <= 1 or not single_explanations(ours, difference)):
+        if len({each.reading.expr for each in found}) > 1:
+            raise _ambiguous(found)
+        first = found[0]
+        return _checked(model, ours, first.reading, "convention" if first.conventions else "equal", first.conventions)
+    if len(readings) >= MAX_READINGS:
+        raise _too_many(readings)
+    closest = closest_readings(ours, readings)
+    if not closest[0].certain:
+        raise no_agreement_error(closest)
+    return _checked(model, ours, closest[0].reading, "differs", others=closest[1:])
+
+
+def _ambiguous(found: Sequence[Agreement]) -> ReadingError:
+    """Return the error for readings that agree equally well although they are different formulas."""
+    said = [
+        f"{listed(f'{each.name}={each.spelt}' for each in one.reading.bindings)} ({_under(one)})" for one in found[:3]
+    ]
+    return ReadingError(f"the formula agrees under several readings: {'; '.join(said)}; choose one with --where")
+
+
+def _under(found: Agreement) -> str:
+    return "; ".join(each.name for each in found.conventions) or "equal"
+
+
+def _too_many(readings: Sequence[PrintedReading]) -> ReadingError:
+    found: dict[str, set[str]] = {}
+    for each in readings:
+        for binding in each.bindings:
+            found.setdefault(binding.name, set()).add(binding.spelt)
+    several = [name for name, meanings in found.items() if len(meanings) > 1]
+    stated = " ".join(f"{each.name}={each.spelt}" for each in readings[0].bindings if each.name in several[:2])
+    return ReadingError(
+        f"the formula has more than {MAX_READINGS:,} readings, because {listed(several)} have several meanings each; "
+        f"state some of them, as in --where {stated}"
+    )
+
+
+def _readings(formula: str, model: Model, ours: Formula, said: Mapping[str, str], paper: str) -> list[PrintedReading]:
+    """Return the readings of a printed formula, the most usual first. Raises ReadingError if there is none."""
+    letters = letters_of(paper) if paper else {}
+    found: list[PrintedReading] = []
+    errors: list[ReadingError] = []
+    counts: list[ParameterCount] = []
+    for parsed in read_alternatives(formula, {*said, *field_names()}, code_names()):
+        try:
+            printed = parsed if ours.additive else without_common_factors(parsed)
+            named = name_readings(printed.names, ours, said, letters, model.target, paper)
+            if not counts and any(one.expr == COUNT for each in named for one in each):
+                counts = parameter_counts(model)
+            found += printed_readings(printed, ours, named, counts)
+        except ReadingError as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    unknown = [size for size in ours.symbols if not letter(size).run and size not in model.known]
+    if not found[0].parsed.names and unknown:
+        raise ReadingError(
+            f"the formula is a number, but {model.target} has no number for {listed(unknown)}; name a preset, or set it"
+        )
+    counted = next((each.name for each in found[0].bindings if each.expr == COUNT), "")
+    if ours.measure.name in STORED and counted and found[0].parsed.expr == name_symbol(counted):
+        message = f"{counted} is the number of parameters, the quantity to check; write the formula over sizes"
+        raise ReadingError(message)
+    return sorted(found, key=lambda each: each.rarity)
 
 
 def _checked(
     model: Model,
     ours: Formula,
-    reading: ParsedEquation,
-    named: list[NameBinding],
-    theirs: ConvertedFormula,
+    reading: PrintedReading,
     verdict: str,
-    switches: tuple[PaperConvention, ...],
-    rows: tuple[DifferenceRow, ...],
+    conventions: Sequence[PaperConvention] = (),
+    others: Sequence[ClosestReading] = (),
 ) -> FormulaCheck:
-    expr = expand(theirs.expr)
-    difference = expand(ours.expanded - expr)
-    difference = Integer(0) if is_zero(difference) else difference
+    expr = reading.expr
+    difference = difference_of(ours, expr)
+    rows: tuple[DifferenceRow, ...] = ()
+    if verdict == "differs" and ours.additive and exact_multiple(expr, ours.expanded) is None:
+        rows = tuple(difference_rows(ours, difference))
     errors = tuple(_errors(model, ours, expr)) if verdict != "equal" else ()
-    return FormulaCheck(model, ours, reading, tuple(named), expr, verdict, switches, difference, rows, errors)
-
-
-def _our_sizes(
-    model: Model, reading: ParsedEquation, named: list[NameBinding], ours: Formula
-) -> list[ConvertedFormula]:
-    """Return the printed formula over our sizes, once for each meaning of its ``N``."""
-    expr = substitute_names(reading.expr, named, ours)
-    if any(not each.exp.is_Integer for each in expr.atoms(Pow)):
-        raise ReadingError(f"{quoted(reading.text)} contains a root, but counts have none; rewrite it without roots")
-    counted = [each for each in named if each.expr == COUNT]
-    if not counted:
-        return [ConvertedFormula(expr)]
-    if len(counted) > 1:
-        raise ReadingError(
-            f"{' and '.join(each.name for each in counted)} can each mean the number of parameters; state "
-            "their meanings with --where"
-        )
-    if ours.measure.name in STORED and expr == COUNT:
-        raise ReadingError(
-            f"{counted[0].name} is the number of parameters, the quantity to check; write the formula over sizes"
-        )
-    ways = parameters(model, counted[0].counts)
-    read = []
-    for each in ways:
-        stated = expr.xreplace({COUNT: each.expr})
-        check_length(stated)
-        read.append(replace(each, expr=expand(stated)))
-    return read
+    return FormulaCheck(
+        model,
+        ours,
+        reading.parsed,
+        reading.bindings,
+        expr,
+        verdict,
+        tuple(conventions),
+        difference,
+        rows,
+        errors,
+        tuple(others),
+    )
 
 
 def _errors(model: Model, ours: Formula, theirs: Expr) -> list[Error]:

@@ -15,6 +15,8 @@ from .account_terms import PRIME, AccountTerm, account_terms, fingerprint, is_ze
 
 MOST = 12  # maximum number of reported rows
 SIZES = 12  # maximum number of sizes tried in place of another one
+TOGETHER = 6  # maximum number of rows that are left out together
+STEPS = 3_000  # maximum number of partial sums that are tried
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ class _Candidate:
 def difference_rows(formula: Formula, difference: Expr) -> list[DifferenceRow]:
     """Return the rows that explain a difference, ours minus theirs.
 
-    Each row explains all of it. If there is no such row, return two kinds of rows that explain it together, or else the
-    rows with similar terms.
+    Each row explains all of it. If there is no such row, return rows that explain it together: two kinds of rows, or up
+    to ``TOGETHER`` rows that are left out. If there are none, return the rows with similar terms.
     """
     found = account_terms(formula)
     candidates = _candidates(formula, found)
@@ -54,13 +56,22 @@ def difference_rows(formula: Formula, difference: Expr) -> list[DifferenceRow]:
         named.setdefault(each.path, each)
     if named:
         return list(named.values())[:MOST]
-    return (list(_of_two(candidates, difference)) or list(_in_common(candidates, difference)))[:MOST]
+    several = list(_of_two(candidates, difference)) or list(_left_out_together(candidates, difference))
+    return (several or list(_in_common(candidates, difference)))[:MOST]
 
 
 def single_explanations(formula: Formula, difference: Expr) -> list[DifferenceRow]:
     """Return the rows that each explain a difference alone: omitted, counted twice, or with another size."""
     candidates = _candidates(formula, account_terms(formula))
     return [*_left_out(candidates, difference), *_swapped(candidates, difference, formula)]
+
+
+def explains(formula: Formula, difference: Expr) -> bool:
+    """Return True if a single row explains a difference, or several rows that are left out do."""
+    if single_explanations(formula, difference):
+        return True
+    candidates = _candidates(formula, account_terms(formula))
+    return any(True for _ in _left_out_together(candidates, difference))
 
 
 def _candidates(formula: Formula, found: Sequence[AccountTerm]) -> list[_Candidate]:
@@ -140,7 +151,7 @@ def _swaps(total: Expr, own: Symbol, other: Expr, difference: Expr, wanted: int 
 
 def _multiple(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
     for each in candidates:
-        share = _times(difference, each.total)
+        share = exact_multiple(difference, each.total)
         if share is not None and share < 1 and (2 * share).is_integer:  # such as three times, or half
             yield DifferenceRow(each.path, f"is counted {text(1 - share)} times", each.total, difference)
 
@@ -165,6 +176,51 @@ def _of_two(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[Diff
                 return
 
 
+def _left_out_together(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
+    """Yield the fewest rows, none within another, whose totals sum to a difference."""
+    wanted = _coefficients(difference)
+    fitting = [(each, terms) for each in candidates if _fits(terms := _coefficients(each.total), wanted)]
+    if any(value < 0 or not any(key in terms for _, terms in fitting) for key, value in wanted.items()):
+        return
+    steps = STEPS
+
+    def cover(left: dict[Expr, Expr], count: int, used: tuple[_Candidate, ...]) -> tuple[_Candidate, ...] | None:
+        nonlocal steps
+        steps -= 1
+        if not left:
+            return used if count == 0 else None
+        if count == 0 or steps < 0:
+            return None
+        first = min(left, key=str)  # some row must have this term
+        for each, terms in fitting:
+            if first in terms and _fits(terms, left) and not any(_within(each.path, one.path) for one in used):
+                rest = {key: value - terms.get(key, 0) for key, value in left.items()}
+                rest = {key: value for key, value in rest.items() if value != 0}
+                if (found := cover(rest, count - 1, (*used, each))) is not None:
+                    return found
+        return None
+
+    for count in range(2, TOGETHER + 1):
+        if (found := cover(wanted, count, ())) is not None:
+            order = sorted(found, key=candidates.index)
+            yield from (DifferenceRow(each.path, "is left out", each.total, each.total) for each in order)
+            return
+
+
+def _coefficients(expr: Expr) -> dict[Expr, Expr]:
+    return {monomial: number for number, monomial in (term.as_coeff_Mul() for term in Add.make_args(expr))}
+
+
+def _fits(terms: dict[Expr, Expr], left: dict[Expr, Expr]) -> bool:
+    """Return True if each coefficient is at most the one that is left."""
+    return all(key in left and 0 < value <= left[key] for key, value in terms.items())
+
+
+def _within(one: str, two: str) -> bool:
+    """Return True if one of two paths contains the other."""
+    return one == two or one.startswith(f"{two}.") or two.startswith(f"{one}.")
+
+
 def _in_common(candidates: Sequence[_Candidate], difference: Expr) -> Iterator[DifferenceRow]:
     """Yield rows with terms of the same sizes as the difference, or of sizes that differ in one factor."""
     wanted = [_monomial(term) for term in Add.make_args(difference)]
@@ -187,7 +243,7 @@ def _monomial(term: Expr) -> Expr:
     return term.as_coeff_Mul()[1]
 
 
-def _times(difference: Expr, amount: Expr) -> Rational | None:
+def exact_multiple(difference: Expr, amount: Expr) -> Rational | None:
     """Return the number by which an amount is multiplied to equal a difference, or None."""
     if amount == 0 or difference == 0:
         return None

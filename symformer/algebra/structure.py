@@ -43,12 +43,15 @@ class PartDifference:
         The phrases that only the first model has, and those that only the second has, for each aspect of the part.
     amounts
         The first model minus the second, by quantity.
+    sides
+        The amount of each model, by quantity, if the part has the same phrases in both models.
 
     """
 
     part: str
     changes: tuple[StructureChange, ...]
     amounts: Mapping[str, Expr]
+    sides: Mapping[str, tuple[Expr, Expr]] = FrozenDict({})
 
     @property
     def kind(self) -> str:
@@ -81,10 +84,7 @@ class PartDifference:
         """The part in each of the two models, as in a table."""
         if not self.changes:
             sizes = any(self.amounts.values())
-            return [
-                "the same, ",
-                "with other sizes or in other layers" if sizes else "with other steps that have no parameters",
-            ], ["—"]
+            return ["other sizes or layers" if sizes else "other steps, without parameters"], ["—"]
         own, other = ([each for change in self.changes for each in change.cells[side]] for side in (0, 1))
         return line("; ".join(own) or NONE), line("; ".join(other) or NONE)
 

@@ -155,6 +155,7 @@ def compare_structures(
         if not getattr(model.component, name)
     ]
     amounts: dict[str, dict[Place, Expr]] = {}
+    sides: dict[str, Mapping[Place, tuple[Expr, Expr]]] = {}
     totals: dict[str, Expr] = {}
     refused: dict[str, str] = {}
     used: tuple[set[Symbol], set[Symbol]] = (set(), set())
@@ -167,8 +168,7 @@ def compare_structures(
         except RuleError as error:
             refused[name] = str(error)  # which names the operation
             continue
-        places, total = _difference(both, (tuple(one), tuple(two)), pairs, swaps)
-        amounts[name], totals[name] = places, total
+        amounts[name], totals[name], sides[name] = _difference(both, (tuple(one), tuple(two)), pairs, swaps)
         for sizes, formula in zip(used, both, strict=True):
             sizes.update(formula.expanded.free_symbols)
     silent = [silent_operations(model.component, tuple(each)) for model, each in ((first, one), (second, two))]
@@ -190,7 +190,8 @@ def compare_structures(
                 name = f"{name} of the {stack}" if stack else name
                 # the factor and the bias of the similarities belong to neither tower
                 name = f"{name}, with the similarities" if stack == TEXT and part == "head" else name
-                found.append(PartDifference(name, changes, FrozenDict(own)))
+                each_side = {name: each.get((stack, part), (NOTHING, NOTHING)) for name, each in sides.items()}
+                found.append(PartDifference(name, changes, FrozenDict(own), FrozenDict({} if changes else each_side)))
     return StructureComparison(
         (first, second),
         tuple(_joined(found)),
@@ -258,7 +259,12 @@ def _joined(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
         if other is not None and other.changes == each.changes:
             joined.add(other.part)
             both = {name: expand(amount + other.amounts[name]) for name, amount in each.amounts.items()}
-            yield PartDifference(f"{part} of the {ENCODER} and the {DECODER}", each.changes, FrozenDict(both))
+            sides = {
+                name: (expand(own + other.sides[name][0]), expand(theirs + other.sides[name][1]))
+                for name, (own, theirs) in each.sides.items()
+            }
+            name = f"{part} of the {ENCODER} and the {DECODER}"
+            yield PartDifference(name, each.changes, FrozenDict(both), FrozenDict(sides))
         elif each.part not in joined:
             yield each
 
@@ -374,8 +380,8 @@ def _difference(
     stacks: tuple[tuple[str, ...], tuple[str, ...]],
     pairs: Pairs,
     swaps: tuple[Sizes, Sizes],
-) -> tuple[dict[Place, Expr], Expr]:
-    """Return the difference of each part of the first model's stacks, and of the totals."""
+) -> tuple[dict[Place, Expr], Expr, dict[Place, tuple[Expr, Expr]]]:
+    """Return the difference of each part of the first model's stacks and of the totals, and the amounts of both."""
     sums = [{total: formula.relations[total] for total in formula.totals} for formula in both]
     every = close_relations({**sums[0], **sums[1]})
     collect = max(both, key=lambda formula: len(formula.totals)) if every else None
@@ -384,18 +390,26 @@ def _difference(
         for total in sums[0].keys() & sums[1].keys()
     ):  # two ways to divide all layers into kinds
         every, collect = {}, None
-    found: dict[Place, Expr] = {}
+    each_side: tuple[dict[Place, Expr], dict[Place, Expr]] = ({}, {})
     for side, (formula, swap) in enumerate(zip(both, swaps, strict=True)):
         for (stack, part), amount in part_amounts(formula, stacks[side]).items():
             place = (next(called(pair) for pair in pairs if pair[side] == stack), part)
             own = expand(amount.xreplace(dict(swap)).xreplace(every))
-            found[place] = found.get(place, NOTHING) + (own if side == 0 else -own)
-    found = {place: expand(amount) for place, amount in found.items()}
+            each_side[side][place] = each_side[side].get(place, NOTHING) + own
+    amounts = {
+        place: (each_side[0].get(place, NOTHING), each_side[1].get(place, NOTHING))
+        for place in (*each_side[0], *each_side[1])
+    }
+    found = {place: expand(own - other) for place, (own, other) in amounts.items()}
     total = expand(Add(*found.values()))
     if collect is not None:
         found = {place: collect.collect_totals(amount) for place, amount in found.items()}
         total = collect.collect_totals(total)
-    return found, total
+        amounts = {
+            place: (collect.collect_totals(own), collect.collect_totals(other))
+            for place, (own, other) in amounts.items()
+        }
+    return found, total, amounts
 
 
 def called(pair: tuple[str, str]) -> str:

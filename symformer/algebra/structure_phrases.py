@@ -51,6 +51,7 @@ from ..components.short_convolution import ShortConvolution
 from ..components.time_mixing import TimeMixing
 from ..language.notation.text import code
 from ..language.symbols import D, E
+from ..ledger.activation_names import ACTIVATION_NAMES
 
 Phrases = dict[str, list[str]]  # by aspect
 ATTENTION = (
@@ -78,20 +79,8 @@ _ROUTING = {
     SPARSE_MIXER: "expert weights from SparseMixer (which chooses one expert after the other)",
 }
 OWN_ROUTING = "a rule of its own for the choice and the weights of experts"
-_TANH, _SIGMOID = "GELU (tanh approximation)", "GELU (sigmoid approximation)"
-_ACTIVATIONS = {
-    "silu": "SiLU",
-    "gelu": "GELU",
-    "gelu_python": "GELU",
-    "gelu_new": _TANH,
-    "gelu_pytorch_tanh": _TANH,
-    "gelu_fast": _TANH,
-    "gelu_accurate": _TANH,
-    "gelu_python_tanh": _TANH,
-    "quick_gelu": _SIGMOID,
-    "relu": "ReLU",
-    "relu2": "squared ReLU",
-}
+# Phrases longer than the name; a comparison in a few words leaves out the part after the comma.
+_DEFINED = {"quick_gelu": "QuickGELU, x times the logistic function at 1.702x,"}
 
 # The fields of each component that a phrase describes, or that do not change the structure. A new field needs a phrase.
 DESCRIBED: Mapping[type[Component], tuple[str, ...]] = {
@@ -387,8 +376,12 @@ def network(part: object, shared: bool) -> Phrases:
     return {}
 
 
+def _activation_phrase(name: str) -> str:
+    return _DEFINED.get(name, ACTIVATION_NAMES[name])
+
+
 def _activation(name: str, bias: bool) -> Phrases:
-    return {"activation": [_ACTIVATIONS.get(name, name)], "MLP biases": ["biases in the MLP"] if bias else []}
+    return {"activation": [_activation_phrase(name)], "MLP biases": ["biases in the MLP"] if bias else []}
 
 
 def _experts(part: MoE) -> Phrases:
@@ -406,7 +399,7 @@ def _experts(part: MoE) -> Phrases:
     return {
         "MLP": said,
         "routing": [_ROUTING.get(part.routing, OWN_ROUTING), *weighting],
-        "activation": [_ACTIVATIONS.get(part.activation, part.activation)],
+        "activation": [_activation_phrase(part.activation)],
         "MLP biases": [
             *(["biases in the router and in the experts"] if part.bias else []),
             *(["a stored bias of each expert for the choice"] if part.choice_bias else []),

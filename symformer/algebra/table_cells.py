@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from sympy import Expr, Rational, Symbol
+from sympy import Expr, Symbol
 
 from ..formulas.formula import Formula
 from ..language.errors import UNSUPPORTED, SizeError
 from ..language.frozen import Immutable
-from ..language.sizes import Numbers, substitute
 from ..language.symbols import letter, print_order
 from ..models.model import Model
-from .token_costs import cost_per_token
+from .token_costs import cost_per_token, value_per_token
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,7 @@ class TableCell(Immutable):
     value: int | Fraction | None = None
     at: Mapping[Symbol, int] = field(default_factory=dict)  # the sizes of the run that the amount depends on
     reason: str = ""
+    asked: Mapping[str, str] = field(default_factory=dict)  # the conventions that were requested
 
     @classmethod
     def of(cls, model: Model, quantity: str, conventions: Mapping[str, str], per_token: bool) -> TableCell:
@@ -54,17 +54,9 @@ class TableCell(Immutable):
             used = formula.symbols if amount is None else tuple(sorted(amount.free_symbols, key=print_order))
             if missing := [size for size in used if size not in numbers]:
                 raise SizeError(f"no value for {', '.join(map(str, missing))}")
-            value = _divided(formula, amount, numbers) if per_token and amount is not None else formula.value(numbers)
+            value = value_per_token(formula, numbers) if per_token else formula.value(numbers)
         except (SizeError, *UNSUPPORTED) as error:
-            return cls(formula, reason=str(error))
-        return cls(formula, amount, value, {size: numbers[size] for size in used if letter(size).run})
-
-
-def _divided(formula: Formula, amount: Expr, numbers: Numbers) -> int | Fraction:
-    """Return the exact value of a divided formula, after checking the conditions of the formula."""
-    for condition in formula.constraints:
-        condition.check(numbers)
-    found = substitute(amount, numbers)
-    if not isinstance(found, Rational):
-        raise SizeError(f"{formula.id} divides by zero at these sizes")
-    return int(found) if found.q == 1 else Fraction(int(found.p), int(found.q))
+            return cls(formula, reason=str(error), asked=conventions)
+        return cls(
+            formula, amount, value, {size: numbers[size] for size in used if letter(size).run}, asked=conventions
+        )

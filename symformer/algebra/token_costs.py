@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
-from sympy import Expr, expand
+from sympy import Expr, Rational, expand
 
 from ..formulas.formula import Formula
-from ..language.errors import OptionError, RuleError, listed
-from ..language.symbols import B, B_vis, C, S, Z
+from ..language.errors import OptionError, RuleError, SizeError, listed
+from ..language.sizes import Numbers, substitute
+from ..language.symbols import B, B_vis, C, S, Z, print_order
 from ..ledger.facts import ONE
 
 # The number of tokens that each cost is for. A decoding step has one token in each sequence.
@@ -17,6 +19,7 @@ TOKENS: Mapping[str, Expr] = {
     "kv-cache": B * C,
     "decode-flops": B,
 }
+DIVIDED = "per=token"  # how an id in a paper states that its value is divided
 STORED = ("params", "active-params", "trainable-params", "weight-memory")  # no costs of tokens: never divided
 
 
@@ -72,3 +75,24 @@ def cost_per_token(formula: Formula) -> Expr:
     if S in tokens.free_symbols and S not in formula.dependencies:
         raise RuleError("a model that takes no tokens has no cost per token")
     return expand(formula.expanded / tokens)
+
+
+def value_per_token(formula: Formula, numbers: Numbers) -> int | Fraction:
+    """Return the exact value of a formula divided by its number of tokens.
+
+    Raises SizeError if the sizes violate a condition of the formula, and the errors of ``cost_per_token``.
+
+    >>> import symformer as sf
+    >>> gpt2 = sf.model("gpt2")
+    >>> value_per_token(gpt2.formula("kv-cache"), gpt2.known)
+    36864
+    """
+    amount = cost_per_token(formula)
+    for condition in formula.constraints:
+        condition.check(numbers)
+    found = substitute(amount, numbers)
+    if missing := sorted(found.free_symbols, key=print_order):
+        raise SizeError(f"no value for {', '.join(map(str, missing))}")
+    if not isinstance(found, Rational):
+        raise SizeError(f"{formula.id} divides by zero at these sizes")
+    return int(found) if found.q == 1 else Fraction(int(found.p), int(found.q))

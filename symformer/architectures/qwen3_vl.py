@@ -183,7 +183,7 @@ class Qwen3VL(Multimodal, Qwen3):
     def stacks(self) -> tuple[Stack, ...]:
         layer = cast(PreNormBlock, self.layer)
         deep = DeepstackBlock(parts=layer.parts)
-        return Stack("deepstack_layers", L_deep, deep), Stack("plain_layers", L - L_deep, layer)
+        return Stack("deepstack_layers", L_deep, deep), Stack("standard_layers", L - L_deep, layer)
 
     def forward(self, ops: Operations, pixels: Tensor, tokens: Tensor) -> Tensor:  # type: ignore[override]
         with ops.encoder():

@@ -8,6 +8,7 @@ from sympy import Expr, fraction
 
 from ..language.notation.text import text
 from ..language.symbols import H
+from ..ledger.activation_names import ACTIVATION_NAMES
 from ..ledger.facts import ONE, Activation, Tensor
 from ..ledger.operations import Operations
 from ..ledger.placement import Cut
@@ -17,7 +18,7 @@ from .layer_adapter import LayerAdapter
 
 @dataclass(frozen=True, kw_only=True)
 class GatedMLP(Component):
-    """A gated feed-forward network, Shazeer 2020 [shazeer2020], eq. 6: SwiGLU with silu, GeGLU with gelu.
+    """A gated feed-forward network, Shazeer 2020 [shazeer2020], eq. 6: SwiGLU with SiLU, GeGLU with GELU.
 
     >>> GatedMLP().params
     3*E*H
@@ -50,7 +51,8 @@ class GatedMLP(Component):
     @property
     def about(self) -> str:
         """Return the description, which depends on the activation."""
-        plain = f"a gated feed-forward network with {self.activation}, Shazeer 2020 [shazeer2020], section 2."
+        function = ACTIVATION_NAMES[self.activation]
+        plain = f"a gated feed-forward network with {function}, Shazeer 2020 [shazeer2020], section 2."
         named = {"silu": "SwiGLU", "relu": "ReGLU", "sigmoid": "GLU"}.get(self.activation)
         named = "GeGLU" if "gelu" in self.activation else named
         said = f"{named}, {plain}" if named else plain[0].upper() + plain[1:]

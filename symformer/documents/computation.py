@@ -375,7 +375,7 @@ class _Computing(PartTensors):
         shown = self._shown(x, whole=True)
         pieces = self._pieces(x)
         if not pieces:
-            name = self._fresh(*self._called(x))
+            name = self._fresh(*self._called(x), self._index(x))
             self.named[id(x)] = name = self._of_each_expert(name) if self._by_expert(x) else name
             uses = self.uses[id(x)]
             shape = whole_view(uses[0][2]).shape if len({use[2].shape for use in uses}) == 1 else x.shape
@@ -385,7 +385,7 @@ class _Computing(PartTensors):
         names: list[Tree] = []
         for piece in pieces:
             names += [TensorName("·")] * ((piece.place or 0) - len(names))
-            name = self._fresh(*self._called(x, piece.place))
+            name = self._fresh(*self._called(x, piece.place), self._index(x, piece.place))
             name = self._of_each_expert(name) if self._by_expert(x) else name
             self.named[id(x), piece.place] = name
             names.append(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -15,6 +15,7 @@ from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..formulas.part_labels import REST
 from ..formulas.ratio import Ratio
+from ..formulas.row_names import row_names
 from ..formulas.structured_form import StructuredForm, structured
 from ..formulas.time_bound import TimeBound
 from ..language.errors import joined
@@ -56,6 +57,7 @@ from .condition_text import conditions
 from .figures.inset import compact_illustration, illustration
 from .formats.page_layout import FEW
 from .key_result import message
+from .layer_lists import class_path
 from .named_parts import definitions, with_named_parts
 from .nearest_relative import nearest
 from .notation import symbols_of
@@ -67,7 +69,7 @@ from .references import with_references
 from .sentences import sentence
 from .short_form import short_form
 from .subject import column, config_lines, in_subtitle, in_title, is_changed, subject_line
-from .verification import WHOLE_ONLY, check, short_check
+from .verification import UNCERTIFIED, WHOLE_ONLY, check, short_check
 
 
 def document(
@@ -121,12 +123,16 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     ]
     drawn = illustration(found.figure) if form != "short" and found.figure else []
     if drawn:
-        chapters[0] = chapters[0].mentioning(drawn[0])
+        what = "architecture" if found.figure is None or found.figure.is_model else "computation"
+        chapters[0] = chapters[0].mentioning(drawn[0], what)
     blocks: list[Block] = []
     related = nearest(found.relative, _labels(found)) if found.relative else []
     shown = [block for each in chapters for block in each.blocks]
     if found.relative:
         related[-1:-1] = _further_symbols(related, shown, found.relative.structure.names[1])
+    component = form == "short" and found.figure is not None and not found.figure.is_model
+    if component and found.figure is not None:
+        shown += _shapes_in(found.figure)
     letters = _alphabet(found.subject, found.places, found.quantities[0].formula, shown) if shown else []
     if len(chapters) == 1:
         (one,) = chapters
@@ -135,12 +141,16 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
             listed_in = FloatSentence(_symbols_id(found.quantities[0].formula), "lists the symbols.", what="Table")
             opening = next((place for place, block in enumerate(result) if isinstance(block, Heading)), len(result))
             result = [*with_sentence(result[:opening], listed_in), *result[opening:]]
+        elif component:  # a page has room for what it is
+            result += _described(found.quantities[0])
         symbols = [*one.parts.model, *letters, *one.holds]
         if any(isinstance(block, Table) and len(block.rows) > FEW for block in letters):
             symbols += drawn  # not between the pieces of a table over two pages
         else:
             symbols = [*drawn, *symbols]
-        blocks += [*result, *one.parts.opening, *symbols, *one.parts.rest, *one.checked]
+        said = [Paragraph([UNCERTIFIED])] if form == "short" else []  # the subtitle of a page says so, too
+        checked = [each for each in one.checked if each not in said]
+        blocks += [*result, *one.parts.opening, *symbols, *one.parts.rest, *checked]
     else:
         blocks += [Contents(), *([Heading(1, ["Symbols"], SYMBOLS), *letters] if letters else []), *drawn]
         for each, chapter in zip(found.quantities, chapters, strict=True):
@@ -168,6 +178,22 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     )
 
 
+def _shapes_in(figure: FigureFacts) -> list[Block]:
+    """Return the sizes in the shapes of tensors of a figure, which its page explains."""
+    from .figures.figure_builder import FigureBuilder  # most documents never need it
+
+    graph = FigureBuilder(figure).architecture().graph
+    labels = (arrow.label for each in graph.graphs() for arrow in each.arrows)
+    shapes = [piece for line in (*graph.ports, *graph.results, *labels) for piece in line if isinstance(piece, Math)]
+    return [Paragraph(shapes)]
+
+
+def _described(found: QuantityFacts) -> list[Block]:
+    """Return the definition of a quantity, and a description of the component that it is of."""
+    about = about_part(found.formula.root, found.formula)
+    return [Paragraph(line) for line in (sentence(found.definition.statement), about) if line]
+
+
 def _with_rests(blocks: Sequence[Block]) -> list[Block]:
     """Return blocks in which the first total of a module without some of its parts is followed by its meaning."""
     made: list[Block] = []
@@ -193,7 +219,7 @@ def _with_parts_of_layers(blocks: Sequence[Block], quantities: Sequence[Quantity
     for each in quantities:
         for section in each.parts.steps.sections if each.parts else ():
             for label, line in zip(section.chain.labels if section.chain else (), section.lines, strict=False):
-                if isinstance(label, Label) and (modules := _modules_of_layer(line)):
+                if isinstance(label, Label) and (modules := _modules_of_layer(line, each.formula)):
                     meanings[label] = modules
     made: list[Block] = []
     for block in blocks:
@@ -212,14 +238,30 @@ def _with_parts_of_layers(blocks: Sequence[Block], quantities: Sequence[Quantity
     return made
 
 
-def _modules_of_layer(line: AccountLine) -> tuple[str, ...]:
+def _modules_of_layer(line: AccountLine, formula: Formula) -> tuple[str, ...]:
     """Return the modules that a part consists of if they are modules of the layer around it, else nothing."""
     path = ".".join(word for word in line.path.split(".") if word != "*")
     if not line.name or line.entry is not None or line.part is None or line.key != f"{path}.{line.name}".lstrip("."):
         return ()
-    entries = [below.entry for below in line.walk() if below.entry is not None and below.each != 0]
-    named = dict.fromkeys(each.path.removeprefix(line.path).strip(".") for each in entries if each.module)
-    return tuple(filter(None, named))
+    entries = [below.entry for below in formula.root.walk() if below.entry is not None and below.each != 0]
+    own = {id(below.entry) for below in line.walk()}
+    apart = {class_path(each.path, formula) for each in entries if id(each) not in own}
+    named = _outermost_modules(line, formula, apart)
+    return tuple(dict.fromkeys(each.removeprefix(line.path).strip(".") for each in named))
+
+
+def _outermost_modules(line: AccountLine, formula: Formula, apart: Collection[str]) -> Iterator[str]:
+    """Yield the paths of the modules of a part, but not the modules inside these unless some of them are apart."""
+    for below in line.lines:
+        inside = f"{class_path(below.path, formula)}."
+        if below.each == 0:
+            continue
+        if below.entry is not None:
+            yield from [below.entry.path] * bool(below.entry.module)
+        elif below.path in ("", line.path) or any(each.startswith(inside) for each in apart):
+            yield from _outermost_modules(below, formula, apart)
+        else:
+            yield below.path
 
 
 WITHOUT = " without its parts that have totals of their own."
@@ -322,9 +364,9 @@ class _Chapter:
         own = self.parts
         return [*self.result, *own.opening, *own.model, *self.holds, *own.rest, *self.checked]
 
-    def mentioning(self, figure: FigureBlock) -> _Chapter:
+    def mentioning(self, figure: FigureBlock, what: str) -> _Chapter:
         """Return the chapter with a sentence about the figure of the model."""
-        opening = with_sentence(self.parts.opening, figure.mention("shows the architecture."))
+        opening = with_sentence(self.parts.opening, figure.mention(f"shows the {what}."))
         return replace(self, parts=replace(self.parts, opening=opening))
 
 
@@ -428,8 +470,11 @@ def _side(side: Formula, formula: Formula, name: str = "") -> list[Block]:
     if not side.root.lines:  # not a quantity of the model, such as a device's peak
         return []
     anchor = f"{formula.id}.{name or side.id.rpartition('.')[2]}"  # side.id is the anchor of its own chapter
+    names = row_names(side.root)
     rows: list[Sequence[Line]] = [
-        [[named(row.path, formula)], [Math.of(row.count)], [Math.of(row.each)]] for row in side.rows if row.each != 0
+        [[named(names.get(row.path, row.path), formula)], [Math.of(row.count)], [Math.of(row.each)]]
+        for row in side.rows
+        if row.each != 0
     ]
     caption: Line = [f"{capital(side.measure.title)} row by row."]
     table = Table([["Row"], ["Copies"], ["Each"]], rows, "lrl", caption=caption)

@@ -15,7 +15,7 @@ from ..output.blocks import Code, Math, Piece, listed, maybe
 
 LISTED = 12  # numbers of layers in a sentence
 FEW = 5  # numbers of equally spaced layers that are listed
-ONE = " is a "
+ONE = " is "
 
 
 def layer_order(ledger: Ledger, layers: Sequence[Symbol], known: Mapping[Symbol, int]) -> dict[str, list[Piece]]:
@@ -73,18 +73,21 @@ def _numbered(kinds: Sequence[Scope], layers: Sequence[Symbol], known: Mapping[S
 
 
 def _kind(count: Expr, name: str, one: bool = False) -> list[Piece]:
-    """Return a kind of layers, or one layer of it, in words: the meaning of the size that counts it, or its name."""
+    """Return a kind of layers, or one layer of it, in words: the meaning of the size that counts it.
+
+    A kind without such a size has the name that the section of the model gives it.
+    """
     meaning = letter(count).meaning if isinstance(count, Symbol) else ""
     if meaning.startswith("layers "):
-        return [meaning.replace("layers ", "layer ", 1) if one else meaning]
-    return [f"{'layer' if one else 'layers'} of kind ", Code(name.removesuffix(".*").removesuffix("_layers"))]
+        return [meaning.replace("layers ", "a layer ", 1) if one else meaning]
+    return ["the ", Code(name.removesuffix(".*"))]
 
 
 def _places(places: Sequence[int]) -> str:
     """Return the numbers of layers in words; empty if there are too many.
 
     >>> _places([6, 12, 18]), _places([6, 12, 18, 24, 30, 36, 42]), _places([2])
-    ('layers 6, 12 and 18 are ', 'every 6th layer from 6 to 42 is a ', 'layer 2 is a ')
+    ('layers 6, 12 and 18 are ', 'every 6th layer from 6 to 42 is ', 'layer 2 is ')
     >>> _places([1, 2, 3, 7]), _places([2, 4])
     ('layers 1 to 3 and 7 are ', 'layers 2 and 4 are ')
     """

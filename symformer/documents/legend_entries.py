@@ -505,8 +505,8 @@ ROWS = (
         "listed",
         _word("listed"),
         [
-            *("the outputs of those layers of the part that computes ", Math(_X), " that the config lists, of which "),
-            "each copy of the next part reads one",
+            *("the outputs of the layers that the config lists, inside the part with the output ", Math(_X)),
+            " (each copy of the next part reads the output of one of these layers)",
         ],
     ),
     LegendEntry("images", _word("images"), ["the tokens of the images in the sequences, in order"]),

@@ -17,6 +17,7 @@ from ..formulas.breakdown import Row
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula, affects_formula
 from ..formulas.ratio import Ratio
+from ..formulas.row_names import row_names
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import DocumentError
 from ..language.notation.data import Data, data
@@ -36,7 +37,6 @@ from .part_tables import written_unit
 
 LISTS = ("asks", "needs", "given", "conditions", "rows", "parts", "purposes")  # of a form, each stored once
 LINKS = ("parts", "purposes", "terms")  # the lists of its links, likewise
-CACHED = ("cache", "recurrent state")  # purposes of the bytes that a layer stores between tokens
 TOKENS = 512  # new ones, and as many in the cache, with which a page begins if the model has that many positions
 
 
@@ -57,7 +57,8 @@ class Shares:
     def of(cls, formula: Formula) -> Shares:
         """Return the shares of a formula; a ratio has only rows."""
         rows = [row for row in formula.rows if row.each != 0]
-        names = _row_names(formula, rows)
+        named = row_names(formula.root)
+        names = [named.get(row.path, row.path) for row in rows]
         if not formula.additive:
             return cls(data(tree(formula.display_expr)), {}, {}, rows, names, {}, {}, [])
         return cls(
@@ -223,24 +224,6 @@ class Sheet:
             "presets": self._presets(variants.presets),
             "start": {**_start(variants.start), "at": variants.at},
         }
-
-
-def _row_names(formula: Formula, rows: Sequence[Row]) -> list[str]:
-    """Return the names of the rows: "self_attn (keys)" for the cached keys, which are counted where scores read them.
-
-    >>> import symformer as sf
-    >>> cache = sf.architecture("gpt2").formula("kv-cache")
-    >>> _row_names(cache, [row for row in cache.rows if row.each != 0])
-    ['h.*.attn (keys)', 'h.*.attn (values)']
-    """
-    stored: dict[str, set[str]] = {}
-    for line in (line for _, line in formula.root.leaves() if line.entry is not None and line.terms):
-        owner = line.path if line.entry is not None and line.entry.module else line.path.rpartition(".")[0]
-        for term in line.terms:
-            what = term.label.partition(" (")[2] if term.purpose in CACHED else ""
-            stored.setdefault(line.path, set()).add(f"{owner} ({what}" if what else line.path)
-    names = {path: next(iter(found)) for path, found in stored.items() if len(found) == 1}
-    return [names.get(row.path, row.path) for row in rows]
 
 
 def _several(parts: Mapping[str, Expr]) -> dict[str, Expr]:

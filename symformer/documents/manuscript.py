@@ -108,6 +108,16 @@ def read(path: str) -> Manuscript:
     return found
 
 
+def sources(path: str) -> dict[str, str]:
+    """Return the text of a paper's main file and of every file that it inputs from its own folder, by file name.
+
+    Raises DocumentError if the main file cannot be read.
+    """
+    folder = Path(os.path.realpath(path)).parent
+    main, *inputs = read(path).files
+    return {main: _content(Path(path), path), **{name: _content(folder / name, name) for name in inputs}}
+
+
 def _content(place: Path, said: str) -> str:
     try:
         if place.is_dir():
@@ -234,7 +244,7 @@ def _use(text: str, place: int, where: PaperLocation, closing: Sequence[int]) ->
     number, _ = _group(text, place, closing)
     if id is None or number is None:  # its definition, not a use
         return None
-    return FormulaReference(where, options.strip(), id.replace("\\_", "_").strip(), number.strip())
+    return FormulaReference(where, options.replace("\\_", "_").strip(), id.replace("\\_", "_").strip(), number.strip())
 
 
 _SPACE = re.compile(r"\s*")

@@ -12,7 +12,7 @@ from sympy import Expr, Symbol
 
 from ..algebra.result import Answer
 from ..algebra.table_cells import TableCell
-from ..algebra.token_costs import divisor_of, tokens_of
+from ..algebra.token_costs import DIVIDED, divisor_of, tokens_of
 from ..formulas import ranks
 from ..formulas.formula import Formula
 from ..language.errors import UNSUPPORTED, OptionError, SizeError, joined
@@ -37,7 +37,7 @@ from .sentences import sentence
 
 NO_VALUE, NO_SIZE = "—", "–"
 EVERY = "every"  # the sizes that several models have
-_MARKED = re.compile(r"[A-Za-z0-9.,=:/-]+")  # an id and options without signs that LaTeX would need escaped
+_MARKED = re.compile(r"[A-Za-z0-9.,=:/_-]+")  # an id and options without signs that need escapes, except "_"
 PLAIN = ("params",)  # quantities that need no definition in a table
 
 
@@ -185,21 +185,26 @@ class ModelTable(Answer):
         """Return the table in LaTeX: a float that needs the package booktabs.
 
         A table that is wider than a column is a ``table*``. It fits the pages of the ACM, IEEE, NeurIPS and ACL.
-        `symformer audit` checks its values, except those per token.
+        `symformer audit` checks its sizes and values.
         """
         from .formats.table_float import float_of
 
         return float_of(self.as_table(), self.notes(brief=True), self.notes(), self.marks())
 
     def marks(self) -> dict[tuple[int, int], str]:
-        r"""Return the mark of each value that `symformer audit` can check, by row and column: ``\symformer{id}``."""
-        first = 1 + len(self.sizes)
-        return {
-            (row, first + column): mark
-            for row, (model, cells) in enumerate(zip(self.models, self.cells, strict=True))
-            for column, (name, cell) in enumerate(zip(self.quantities, cells, strict=True))
-            if (mark := _mark(model, cell)) and self.divisor(name) == 1
-        }
+        r"""Return the mark of each cell that `symformer audit` can check, by row and column: ``\symformer{id}``.
+
+        A cell without a value has a mark, too. No cell of a model whose name needs escapes in LaTeX has one.
+        """
+        found: dict[tuple[int, int], str] = {}
+        for row, (model, cells) in enumerate(zip(self.models, self.cells, strict=True)):
+            marks = [_mark_of_size(model, size) for size in self.sizes]
+            marks += [
+                _mark(model, name, cell, self.divisor(name) != 1)
+                for name, cell in zip(self.quantities, cells, strict=True)
+            ]
+            found |= {(row, column): mark for column, mark in enumerate(marks, 1) if mark}
+        return found
 
     def rank_lines(self) -> list[Line]:
         """Return the number of ranks if values are per rank."""
@@ -477,21 +482,29 @@ def _columns(models: Sequence[Model], columns: Sequence[str] | str) -> tuple[Sym
     return tuple(dict.fromkeys(found))
 
 
-def _mark(model: Model, cell: TableCell) -> str:
+def _mark(model: Model, quantity: str, cell: TableCell, per_token: bool) -> str:
     """Return the mark of a value, with all differences from the named model."""
-    formula = cell.formula
-    if formula is None or cell.amount is None or cell.value is None:
-        return ""
+    changed = changed_conventions([cell.formula]) if cell.formula is not None else cell.asked
+    given = [f"{name}={value}" for name, value in changed.items()]
+    return _spelt_mark(model, quantity, [DIVIDED, *given] if per_token else given, cell.at)
+
+
+def _mark_of_size(model: Model, size: Symbol) -> str:
+    return _spelt_mark(model, str(size), [], {})
+
+
+def _spelt_mark(model: Model, name: str, conventions: Sequence[str], at: Mapping[Symbol, int]) -> str:
+    r"""Return ``\symformer[options]{id}`` for a quantity or a size of a model, or "" if LaTeX cannot spell it."""
     subject = subject_of(model)
     if not all(value.is_Integer for value in subject.changed_sizes.values()):
         return ""
-    changed = changed_conventions([formula])
-    sizes = {**subject.changed_sizes, **cell.at}
-    given = [*subject.changed_options, *(f"{name}={value}" for name, value in changed.items())]
+    sizes = {**subject.changed_sizes, **at}
+    given = [*subject.changed_options, *conventions]
     given += [f"{size}={int(sizes[size])}" for size in sorted(sizes, key=print_order)]
-    options, id_ = ",".join(given), f"{model.target}.{formula.measure.name}"
+    options, id_ = ",".join(given), f"{model.target}.{name}"
     if not _MARKED.fullmatch(f"{id_}{options}"):
         return ""
+    options, id_ = options.replace("_", r"\_"), id_.replace("_", r"\_")
     return rf"\symformer[{options}]{{{id_}}}" if options else rf"\symformer{{{id_}}}"
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from sympy import Add, Expr, Integer, expand, fraction
 
-from ..algebra.structure_words import line
+from ..algebra.structure import PartDifference
+from ..algebra.structure_words import SHORT, line
 from ..formulas.factorization import factored
 from ..language.errors import DerivationError
 from ..language.notation.display_tree import Label, Minus, Product, Sum, Tree, ordered_terms, terms_tree, tree, value
@@ -45,7 +46,8 @@ def nearest(found: RelativeFacts, labels: Iterable[Label] = ()) -> list[Block]:
     totals = _totals(labels)
     head: list[Line] = [["Part"], [first], [second], [capital(title)]]
     rows: list[Sequence[Line]] = [
-        [[each.part], *each.cells, _amount(each.amounts[found.quantity], totals)] for each in structure.differences
+        [[each.part], *_cells(each, found, totals), _amount(each.amounts[found.quantity], totals)]
+        for each in structure.differences
     ]
     total = len(rows) > 1
     if total:
@@ -63,6 +65,15 @@ def nearest(found: RelativeFacts, labels: Iterable[Label] = ()) -> list[Block]:
     changed += [f" --option 2:{name}=true" for name in found.counted]
     command = f"symformer compare {own.id} {found.relative.name} --structure{''.join(changed)}"
     return [*blocks, Paragraph(["For the differences ", *listed(*others), ": ", Code(command), "."])]
+
+
+def _cells(part: PartDifference, found: RelativeFacts, totals: Sequence[Label]) -> tuple[Line, Line]:
+    """Return a part in each of the two models: the amounts if they differ, but not the structure."""
+    sides = part.sides.get(found.quantity, ())
+    if len({*sides}) < 2 or any(len(Add.make_args(side)) > SHORT for side in sides):
+        return part.cells
+    own, other = ([*_amount(side, totals), f" {found.title}"] for side in sides)
+    return own, other
 
 
 WIDEST = 24  # characters of a difference in one line

@@ -151,11 +151,11 @@ def _defined(block: Block) -> Iterator[tuple[str, str]]:
                 if _name(shown) not in LOCAL:
                     yield _name(shown), meaning
         case Paragraph(line=line, defines=True):
-            for piece, after in pairwise(line):
+            for before, piece, after in zip(("", *line), line, line[1:], strict=False):
                 match piece:
                     case Math(Label() as stated):
                         yield _name(stated), _total(stated)
-                    case Math(Size() as size) if isinstance(after, str):
+                    case Math(Size() as size) if isinstance(after, str) and before != " = ":
                         yield _name(size), after.strip(" ,;.")
         case Equation(chain=chain):
             for label in (each for shown in chain.labels for each in nodes(shown)):  # such as N, or N/(BS) if divided

@@ -8,6 +8,7 @@ from ..formulas.formula import Formula
 from ..ledger.facts import ROTARY, OperationKind
 from ..output.blocks import Block, Line, Math, Paragraph, Piece, listed, maybe
 from .part_places import named
+from .part_tables import written_unit
 
 WORDS = {OperationKind.ADD: ("the sum", "the sums")}
 
@@ -34,7 +35,7 @@ def _stated(found: NamedOperations, formula: Formula) -> Line:
     line: list[Piece] = []
     for label in found.chain.labels:
         line += [Math(label), " = "]
-    unit, paths = formula.measure.unit, list(dict.fromkeys(each.path for each in found.lines))
+    unit, paths = written_unit(formula.measure), list(dict.fromkeys(each.path for each in found.lines))
     verb = "are" if unit.endswith("s") else "is"
     names: list[Line] = [[named(path, formula)] for path in paths]
     return [*line, Math(found.chain.steps[0]), f" {verb} the {unit} of {_word(found.lines)}", *listed(*names)]

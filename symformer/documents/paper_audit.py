@@ -10,11 +10,22 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ..algebra.token_costs import DIVIDED, value_per_token
 from ..formulas.formula import Formula
-from ..language.errors import ArithmeticTextError, OptionError, SymformerError, TargetError, listed, quoted
+from ..language.errors import (
+    UNSUPPORTED,
+    ArithmeticTextError,
+    OptionError,
+    SizeError,
+    SymformerError,
+    TargetError,
+    listed,
+    quoted,
+)
+from ..language.notation.significant import significant
+from ..language.notation.text import exact_text
 from ..language.notation.text import number as shown
 from ..language.printed_number import printed
-from ..language.symbols import SYMBOLS
 from ..language.target import TargetKind, parse
 from ..models.model import Model
 from ..targets.resolution import pairs, resolve
@@ -26,6 +37,9 @@ from .manuscript import FormulaReference, MacroDefinition, Manuscript, PaperLoca
 FORMULAS = 500  # different formulas of one paper
 LONGEST = 2_000  # characters of a number with its macros written out
 SHOWN = 200  # characters quoted from a paper in a message
+_SIGNS = {r"\%": "%", r"\geq": "≥", r"\ge": "≥", r"\mu": "µ", "μ": "µ"}
+DASHES = ("—", "–", "---", "--")  # in the place of a value that does not exist
+_SIZE = re.compile(r"[A-Z]\w*")  # the name of a size; those of quantities and options have small letters
 _PIECES = re.compile(r"\\[A-Za-z]+|[^\\]+|\\")
 _GROUPING = re.compile(r"\{,\}|\\[,;:! ]|\\thinspace|\\ensuremath|\\num|[{}$~,\s\u00a0\u2009\u202f]")
 
@@ -121,6 +135,8 @@ class _Auditor:
         self.made: dict[object, _Source] = {}  # the different macro files, by their source
         self.bodies = {each.name: each.body for each in paper.definitions}
         self.right: dict[object, int | Fraction | SymformerError] = {}  # by options and id
+        self.computed = 0  # of these, the formulas
+        self.sized: dict[object, Mapping[str, int]] = {}  # the sizes of models, by target and options
         self.read: dict[str, int | Fraction | None] = {}
         self.units: dict[object, str] = {}  # of the formulas, by options and id
 
@@ -159,7 +175,7 @@ class _Auditor:
 
     def _counted(self) -> None:
         """Raise OptionError if the paper has too many different formulas."""
-        if len(self.right) + len(self.made) >= FORMULAS:
+        if self.computed + len(self.sized) + len(self.made) >= FORMULAS:
             raise OptionError(f"the paper names more than {FORMULAS:,} different formulas; audit it in parts")
 
     def _opened(self, target: str, folder: Path) -> str:
@@ -180,27 +196,41 @@ class _Auditor:
         return target if kind is TargetKind.HUB else os.path.relpath(folder / target)
 
     def _check(self, use: FormulaReference) -> None:
-        """Compare one number with its formula. Raises SymformerError if there is no such formula."""
-        right = self._right(use)
+        """Compare one number with its formula, or a dash with the lack of a value.
+
+        Raises SymformerError if there is a number, but no such formula.
+        """
+        try:
+            right = self._right(use)
+        except (SizeError, *UNSUPPORTED):
+            if use.number not in DASHES:
+                raise
+            self.found.checked += 1
+            return
         self.found.checked += 1
         if self._read(use.number) != right and not self._rounds_to(use, right):
             self.found.differs.append(Difference(use.spot, use.id, use.number[:SHOWN], shown(right)))
 
     def _rounds_to(self, use: FormulaReference, right: int | Fraction) -> bool:
-        """Return True if a number with a prefix or decimals, such as 124M or 14.97 TFLOPs, is a correct rounding."""
-        text = _GROUPING.sub("", use.number)
+        """Return True if a number with a prefix or decimals, such as 124M or 14.97 TFLOPs, is a correct rounding.
+
+        This is also True of a value as a table prints it, such as 11.8% or 144.3 FLOPs/byte.
+        """
+        text = _plain_number(use.number)
         if text.isdigit():
             return False  # digits alone are exact
+        unit = self.units[use.options, use.id]
+        if text in map(_plain_number, (significant(right, unit), f"{exact_text(right)} {unit}")):
+            return True
         try:
             read = printed(text)
         except ArithmeticTextError:
             return False
-        return read.unit in ("", self.units[use.options, use.id]) and read.fits(right, coarsely=False) == "rounded"
+        return read.unit in ("", unit) and read.fits(right, coarsely=False) in ("exact", "rounded")
 
     def _right(self, use: FormulaReference) -> int | Fraction:
         same = (use.options, use.id)
         if same not in self.right:
-            self._counted()
             try:
                 self.right[same] = self._computed(use)
             except SymformerError as error:
@@ -212,25 +242,47 @@ class _Auditor:
 
     def _computed(self, use: FormulaReference) -> int | Fraction:
         """Return the value of a formula under the options of its mark, or of the macro file that contains it."""
-        if use.options:
-            given = pairs(use.options.split(","))
-            sizes = tuple(f"{name}={value}" for name, value in given.items() if name in SYMBOLS)
-            options = {name: value for name, value in given.items() if name not in SYMBOLS}
-            model, formula, _ = find(self._id(use.id), options, sizes)
-        elif of := self._of_macros(use):
+        given = pairs(use.options.split(",")) if use.options else {}
+        per = given.pop("per", "")
+        if per and f"per={per}" != DIVIDED:
+            raise OptionError(f"per={per} is not supported; write {DIVIDED}, or leave it out")
+        sizes = tuple(f"{name}={value}" for name, value in given.items() if _SIZE.fullmatch(name))
+        options = {name: value for name, value in given.items() if not _SIZE.fullmatch(name)}
+        self.units[use.options, use.id] = ""
+        if not use.options and (of := self._of_macros(use)):
             model, formula = of
         else:
-            model, formula, _ = find(self._id(use.id))
+            id_ = self._id(use.id)
+            if target := _sized(id_):
+                if per:
+                    raise OptionError(f"{DIVIDED} applies to costs, and {id_} is a size; leave it out")
+                return self._size(target, id_[len(target) + 1 :], options, sizes)
+            self._counted()
+            self.computed += 1
+            model, formula, _ = find(id_, options, sizes)
         self.units[use.options, use.id] = formula.measure.unit
+        if per:
+            return value_per_token(formula, model.known)
         value = number(formula, model)
         if value is None:
             missing = ", ".join(str(size) for size in formula.symbols if size not in model.known)
-            raise OptionError(f"no value for {missing}; set each, as in \\symformer[{missing.split(',')[0]}=1]")
+            raise SizeError(f"no value for {missing}; set each, as in \\symformer[{missing.split(',')[0]}=1]")
         return value
+
+    def _size(self, target: str, name: str, options: Mapping[str, str], sizes: Sequence[str]) -> int:
+        """Return a size of a model. Raises SizeError if the model has none of this name."""
+        same = (target, tuple(options.items()), tuple(sizes))
+        if same not in self.sized:
+            self._counted()
+            model, _ = resolve(target, options, sizes)
+            self.sized[same] = {str(size): value for size, value in model.known.items()}
+        if name not in self.sized[same]:
+            raise SizeError(f"{target} has no size {name}")
+        return self.sized[same][name]
 
     def _id(self, id: str) -> str:
         """Return an id whose target the audit may open. Raises TargetError."""
-        target = target_of(id)
+        target = _sized(id) or target_of(id)
         return self._opened(target, self.folder) + id[len(target) :] if target else id
 
     def _of_macros(self, use: FormulaReference) -> tuple[Model, Formula] | None:
@@ -253,6 +305,23 @@ class _Auditor:
         if text not in self.read:
             self.read[text] = _number(text, self.bodies)
         return self.read[text]
+
+
+def _plain_number(text: str) -> str:
+    r"""Return a number without the spaces and the commands around it.
+
+    >>> _plain_number("11.8\\%"), _plain_number(r"$\ge$ 1.2 ms")
+    ('11.8%', '≥1.2ms')
+    """
+    for written, sign in _SIGNS.items():
+        text = text.replace(written, sign)
+    return _GROUPING.sub("", text)
+
+
+def _sized(id_: str) -> str:
+    """Return the target of an id that names a size, such as gpt2.L, or "" for the id of a formula."""
+    target, _, name = id_.rpartition(".")
+    return target if _SIZE.fullmatch(name) and target_of(f"{target}.params") == target else ""
 
 
 def _hold_all(definitions: Sequence[MacroDefinition], sources: Sequence[_Source], found: Audit) -> None:

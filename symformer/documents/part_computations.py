@@ -125,7 +125,7 @@ def _place(names: Sequence[Line], alike: bool) -> Line:
     return ["For " if any(len(name) > 1 for name in names) else "In ", *listed(*names)]
 
 
-OTHER_PLACES = "The part computes the same at its other places, with the weights of each place."
+OTHER_PLACES = "The other places listed above use the same equations, each with its own weights."
 
 
 def _at_first(

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from sympy import Expr, Integer, expand
 
+from ..formulas.account import Line as AccountLine
 from ..formulas.account import Measure, Term, together
 from ..formulas.derivation import Section
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
+from ..formulas.row_names import term_name
 from ..language.notation.display_tree import Sum, tree
 from ..ledger.facts import OperationKind
 from ..output.blocks import Block, Line, Math, Paragraph, Ref, Table, capital, listed, maybe
@@ -20,8 +22,8 @@ from .part_places import named, title_of
 
 def term_table(section: Section, columns: tuple[str, str], formula: Formula) -> Table:
     rows: list[Sequence[Line]] = []
-    for _, term in section.terms:
-        rows.append([[named(term_label(section, term), formula)], *_amount(term)])
+    for line, term in section.terms:
+        rows.append([[named(term_label(section, line, term), formula)], *_amount(term)])
     return _table(section, columns, formula, rows)
 
 
@@ -38,7 +40,7 @@ def parts_table(section: Section, columns: tuple[str, str], formula: Formula, pl
             each = expand((line.count * line.each).xreplace(formula.display_relations))
             rows.append([[named(name, formula)], [], [Math.of(each), " by ", Ref(places[line.key])]])
         for term in together(line.terms) if line.entry is not None else ():
-            rows.append([[named(term_label(section, term), formula)], *_amount(term)])
+            rows.append([[named(term_label(section, line, term), formula)], *_amount(term)])
     return _table(section, columns, formula, rows)
 
 
@@ -47,10 +49,10 @@ def _amount(term: Term) -> list[Line]:
     return [[Math.shape(term.factors)], [Math.of(expand(term.expr))]]
 
 
-def term_label(section: Section, term: Term) -> str:
+def term_label(section: Section, line: AccountLine, term: Term) -> str:
     """Return the label of a row within its part; a weight counted per element in a single row has just its name."""
     rows = [other for _, other in section.terms if other.weight == term.weight and len(other.factors) > 1]
-    label = term.weight if term.made_of and len(rows) == 1 else term.label
+    label = term.weight if term.made_of and len(rows) == 1 else term_name(line.entry, term)
     for kind, word in _WORDS.items():
         label = label.replace(kind, word)
     return label.removeprefix(f"{section.line.path}.") if section.line.path else label
@@ -79,7 +81,7 @@ def _whose(section: Section, formula: Formula) -> Line:
     title = title_of(section, formula)
     shown = inside and not line.is_kind and isinstance(title, str)
     named: Line = [f"the {str(title)[0].lower()}{str(title)[1:]} of "] if shown else []
-    return [*named, *where, *(["; the same at its other places"] if len(paths) > 1 else [])]
+    return [*named, *where, *(["; the table is the same for the other places listed above"] if len(paths) > 1 else [])]
 
 
 def unit_of(formula: Formula) -> str:

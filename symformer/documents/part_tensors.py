@@ -71,6 +71,15 @@ def _is_weight(entry: Entry) -> bool:
     return entry.kind is OperationKind.PARAMETER
 
 
+def _name_inside(scope: Scope, x: Tensor) -> str:
+    """Return the name of an input of a part that has its own name in the part, so that both have the same; or ""."""
+    if any(each.function == SCATTERED and each.inputs[1].root is x for each in entries_of(scope)):
+        return FURTHER  # the tokens of images
+    below = [each for each in scope.walk() if each is not scope]
+    parts = any(each.root is x and is_read_in_parts(item, each) for item in below for each in read_by(item))
+    return APIECE if parts else ""
+
+
 def is_numbered(name: Tree) -> bool:
     """Return whether the name of a result is only a number with a letter, because all letters were taken."""
     return isinstance(name, TensorName) and name.letter == _FREE[0] and isinstance(name.index, Number)
@@ -148,6 +157,8 @@ class PartTensors:
         for item, position, view in self.uses.get(id(x), []):
             if is_read_in_parts(item, view):
                 return APIECE, False
+            if isinstance(item, Scope) and (inside := _name_inside(item, x.root)):
+                return inside, False
             piece = piece_of(view)
             if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
                 continue
@@ -162,9 +173,33 @@ class PartTensors:
                 return role, partly or item.kind is OperationKind.JOIN
         return "", False
 
-    def _fresh(self, wanted: str = "", partly: bool = False) -> TensorName:
-        """Return an unused name: the wanted one, if necessary with a number as its index."""
+    def _index(self, x: Tensor, place: int | None = None) -> Tree | None:
+        """Return the index of a part of an input: in all inputs of an operation, parts of the same kind have the same.
+
+        It is ``rope`` for elements that are rotated and ``nope`` for those that are joined with them, and otherwise the
+        place of the part in the joined tensor. None if the tensor is no such part.
+        """
+        for item, position, view in self.uses.get(id(x), []):
+            piece = piece_of(view)
+            if not isinstance(item, Entry) or (place is not None and (piece is None or piece.place != place)):
+                continue
+            if item.kind is OperationKind.JOIN:
+                rotated = [self._is_rotated(each) for each in item.inputs]
+                by_position = item.function != "tokens" and any(rotated) and not all(rotated)
+                return Word("rope" if rotated[position] else "nope") if by_position else Number(position + 1)
+            if item.kind in _THROUGH and position == 0 and (found := self._index(item.output)) is not None:
+                return found
+        return None
+
+    def _is_rotated(self, x: Tensor) -> bool:
+        entry = self.made.get(id(x.root))
+        return entry is not None and entry.kind is OperationKind.ROTATE
+
+    def _fresh(self, wanted: str = "", partly: bool = False, index: Tree | None = None) -> TensorName:
+        """Return an unused name: the wanted one, if necessary with an index, which is a number if none is given."""
         taken = {(name.letter, name.index) for name in self.named.values()}
+        if wanted and wanted != _ANY and partly and index is not None and (wanted, index) not in taken:
+            return TensorName(wanted, index=index)
         if wanted == _ANY:
             wanted = _FREE[0] if partly else ""
         if wanted:

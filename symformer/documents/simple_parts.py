@@ -102,9 +102,9 @@ def output_of(computation: Computation | None) -> Line:
 def _terms(section: Section) -> Line:
     """Return the shapes of a part's terms, with their names if there are several."""
     found: list[Piece] = []
-    for place, (_, term) in enumerate(section.terms):
+    for place, (line, term) in enumerate(section.terms):
         found += maybe(place, ", ")
-        found += [*maybe(len(section.terms) > 1, Code(term_label(section, term)), " "), Math.shape(term.factors)]
+        found += [*maybe(len(section.terms) > 1, Code(term_label(section, line, term)), " "), Math.shape(term.factors)]
     return found
 
 

@@ -18,7 +18,7 @@ class Slide:
     blocks: Sequence[Block]
     notes: Sequence[Block] = ()
     figure: FigureBlock | None = None  # next to the blocks
-    paths: Line = ()  # the names of its part in the class
+    paths: Line = ()  # the names of its part in the class, or how to read its figure
     place: str = ""  # its place among the slides of one step, such as "1 of 2"
     kind: Literal["title", "section", "step"] = "step"
     step: Sequence[Block] | None = None  # the undivided blocks of its step, on the first slide of a step with several

@@ -91,6 +91,13 @@ class GrowingFigure:
         drawing = None if self.figure is None else whole_drawing(self.figure, self.details, self.ruler)
         return None if drawing is None else FigureBlock(lambda page, ruler=None: drawing)
 
+    @property
+    def reading(self) -> str:
+        """How to read the figure on a slide of its own."""
+        arrows = self.figure is not None and self.figure.graph.arrows
+        order = "from bottom to top" if arrows else "in the order of the code"
+        return f"{order}, each part with the {self.formula.measure.title} of one copy"
+
     def order(self) -> FigureBlock | None:
         """Return the order of layers of several kinds on a slide of its own; None if there are none."""
         drawing = None if self.figure is None else order_drawing(self.figure, self.ruler)

@@ -161,7 +161,7 @@ def _quantity_slides(
     else:
         yield Slide([title], [*result, *value], kind="title")
     if first and (whole := figure.whole()) is not None:
-        yield Slide([subject.title], [whole])
+        yield Slide([f"The architecture of {subject.title}"], [whole], paths=[figure.reading])
     if first and (order := figure.order()) is not None:
         yield Slide(["The order of the layers"], [order])
     steps = QuantitySteps(found, figure, first)

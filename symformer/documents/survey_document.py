@@ -44,8 +44,8 @@ from .figures.inset import aligned_figures, comparison_figure
 from .model_table import ModelTable, model_letter
 from .named_parts import SharedNames, definitions
 from .references import with_references
-from .survey_plots import curves, explanations
-from .survey_tables import structure_tables, symbol_table
+from .survey_plots import curves, explanations, limits
+from .survey_tables import structure_tables, symbol_tables
 from .verification import short_checks
 
 USUAL = ("params", "active-params", "flops", "kv-cache")  # the quantities of a survey, unless others are given
@@ -141,12 +141,17 @@ def survey(
         raise SizeError(f"no quantity has a value for any of the models ({'; '.join(reasons)}); give sizes with --set")
     places, equations = _equations(found)
     notes = [Paragraph(note) for note in found.notes()]
-    result: list[Block] = [Heading(1, ["Totals"]), _totals(found, places)]
-    about: list[Block] = [Heading(1, ["The models"]), *_about(found), *structure_tables(models, found.names)]
+    totals = _totals(found, places)
+    result: list[Block] = [Heading(1, ["Totals"]), Paragraph(_mentions([totals], "lists the results.")), totals]
+    structures = structure_tables(models, found.names)
+    about: list[Block] = [Heading(1, ["The models"]), *_about(found)]
     told: list[Block] = [Heading(1, ["Definitions and conventions"]), *notes] if notes else []
     rest: list[Block] = [*_against_length(found), *_differences(found)] if form == "full" else []
-    letters = symbol_table(models, found.names, [*result, *about, *told, *equations, *rest])
-    blocks: list[Block] = [*result, *about, *letters, *told, *equations, *rest]
+    letters = symbol_tables(models, found.names, [*result, *about, *structures, *told, *equations, *rest])
+    compared = _mentions(structures, "compares the structures of the models.", "compares those of further models.")
+    symbols = _mentions(letters, "lists the symbols.", "lists the sizes of further models.")
+    tables: list[Block] = [Paragraph([*compared, *maybe(compared and symbols, " "), *symbols]), *structures, *letters]
+    blocks: list[Block] = [*result, *about, *tables, *told, *equations, *rest]
     blocks, keys = with_references(blocks)
     files = [("survey.json", json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n")]
     if keys:
@@ -271,7 +276,15 @@ def _totals(found: ModelTable, places: Mapping[tuple[int, str], str]) -> Table:
     caption = (
         [*table.caption, " Numbers in parentheses refer to the equations of the totals."] if places else table.caption
     )
-    return replace(table, rows=rows, caption=caption)
+    return replace(table, rows=rows, caption=caption, id="survey.totals")
+
+
+def _mentions(tables: Sequence[Table], words: str, further: str = "") -> list[Piece]:
+    """Return a sentence about each table; ``further`` follows the numbers of all but the first."""
+    said: list[Piece] = []
+    for table in tables:
+        said += [*maybe(said, " "), table.mention(further if said else words)]
+    return said
 
 
 def _against_length(found: ModelTable) -> list[Block]:
@@ -282,11 +295,12 @@ def _against_length(found: ModelTable) -> list[Block]:
     shown: list[Block] = []
     told = list[Piece]()
     for each in drawn:
-        figures = each.figures()
+        tables, figures = each.tables(), each.figures()
+        told += [*maybe(told, " "), *_mentions(tables, f"states the {each.title}.", "states those of further models.")]
         for figure in figures:
-            told += [*maybe(told, " "), figure.mention(f"shows the {each.title}.")]
-        shown += [*each.tables(), *figures]
-    said = [*([Paragraph(told)] if told else []), *map(Paragraph, explanations(found))]
+            told += [" ", figure.mention(f"shows them against the {each.meaning}.")]
+        shown += [*tables, *figures]
+    said = [*map(Paragraph, ([*told, *limits(drawn)], *explanations(found)))]
     return [Heading(1, ["Costs against length"]), *said, *shown]
 
 

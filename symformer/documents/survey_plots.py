@@ -17,7 +17,7 @@ from ..language.sizes import AtMost, Condition, Numbers, substitute
 from ..language.symbols import B, C, P, S
 from ..ledger.facts import ONE
 from ..models.model import Model
-from ..output.blocks import Code, FigureBlock, Line, Math, Table, capital, listed, maybe, plain
+from ..output.blocks import Code, FigureBlock, Line, Math, Table, capital, listed, maybe
 from ..output.style import MOST
 from .figures.line_plot import LinePlot, PlotLine, described
 from .model_table import NO_VALUE, ModelTable
@@ -27,8 +27,6 @@ STATED = (8, 12, 16, 20)  # those in the tables
 FLOPS = "flops"
 WHOLE = "kv-cache"  # stated for a whole sequence, because the models differ in how it grows
 _UNITS = {"bytes": "B"}
-NO_FORMULA = "before the lengths at which its model has no formula"
-CONTINUED = " The formulas of other models are also evaluated beyond the context length of their training."
 
 
 @dataclass(frozen=True)
@@ -68,13 +66,12 @@ class Curves:
             Math.of(self.length),
             f"{more}.",
         ]
-        if any(plain(cell) == NO_VALUE for row in rows for cell in row):
-            caption = [*caption, f" A dash marks a length {self._beyond('a model')}."]
-            caption = [*caption, *maybe(self.by_positions, CONTINUED)]
-        return Table(head, rows, "r" * len(head), caption=caption)
+        return Table(head, rows, "r" * len(head), caption=caption, id=f"survey.{self.quantity}.values.{start + 1}")
 
-    def _beyond(self, whose: str) -> str:
-        return f"beyond the learned positions of {whose}" if self.by_positions else f"at which {whose} has no formula"
+    @property
+    def limited(self) -> bool:
+        """Whether some length has no value for some model."""
+        return any(line.points[-1][0] < POWERS[-1] for line in self.lines)
 
     def figures(self) -> list[FigureBlock]:
         """Return the plot on logarithmic axes; nothing for more lines than can be told apart."""
@@ -84,12 +81,7 @@ class Curves:
         said = f"{capital(self.title)} against the {self.meaning}"
         alt = described(self.lines, said, self.unit)
         plot = LinePlot(self.lines, axis, [capital(self.title)], _UNITS.get(self.unit, self.unit), said, alt)
-        ends = len({line.points[-1][0] for line in self.lines}) > 1
         caption: Line = [said, " ", Math.of(self.length), ", on logarithmic axes."]
-        if ends:
-            ending = "at the last learned position of its model" if self.by_positions else NO_FORMULA
-            caption = [*caption, f" A line ends {ending}."]
-            caption = [*caption, *maybe(self.by_positions, CONTINUED)]
         return [FigureBlock(plot.drawing, caption, f"survey.{self.quantity}", floats=False)]
 
 
@@ -100,6 +92,17 @@ def curves(found: ModelTable) -> list[Curves]:
         for name, column in zip(found.quantities, zip(*found.cells, strict=True), strict=True)
     ]
     return [each for each in made if each is not None]
+
+
+def limits(drawn: Sequence[Curves]) -> Line:
+    """Return sentences on lengths without a value, to follow those on tables and plots; empty if there are none."""
+    limited = [each for each in drawn if each.limited]
+    if not limited:
+        return []
+    by_positions = all(each.by_positions for each in limited)
+    where = "Beyond the learned positions of a model" if by_positions else "Where a model has no formula"
+    continued = " The formulas of other models are also evaluated beyond the context length of their training."
+    return [f" {where}, it has no value, and the tables have a dash.", *maybe(by_positions, continued)]
 
 
 def _curves(found: ModelTable, name: str, column: Sequence[TableCell]) -> Curves | None:

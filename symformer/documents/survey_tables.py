@@ -15,7 +15,7 @@ from ..language.notation.display_tree import sizes_of
 from ..language.symbols import print_order
 from ..models.model import Model
 from ..models.provenance import size_meaning
-from ..output.blocks import Block, Code, Line, Math, Piece, Table, formulas_in, plain
+from ..output.blocks import Block, Code, Line, Math, Piece, Table, formulas_in
 from .model_table import NO_VALUE
 
 # The rows of the table of structures, each with the aspects of a profile that it states.
@@ -38,7 +38,10 @@ VALUES = 6  # the same in one table of sizes
 
 
 def structure_tables(models: Sequence[Model], names: Sequence[str]) -> list[Table]:
-    """Return the structure of each model in words, a few models in each table; a traced model has dashes."""
+    """Return the structure of each model in words, a few models in each table; a traced model has dashes.
+
+    All tables have the same rows, so that a reader sees what a model lacks.
+    """
     found = [None if _is_traced(model) else profiles(model.component) for model in models]
     titles = [title for title in [*ROWS, "Biases"] if any(stacks and any(_said(title, stacks)) for stacks in found)]
     made = []
@@ -47,11 +50,10 @@ def structure_tables(models: Sequence[Model], names: Sequence[str]) -> list[Tabl
     for start in range(0, len(models), size):
         some = found[start : start + size]
         rows: list[Sequence[Line]] = [[[title], *(_cell(title, stacks) for stacks in some)] for title in titles]
-        rows = [row for row in rows if any(plain(cell) != NO_VALUE for cell in row[1:])]
         head: list[Line] = [["Part"], *([Code(name)] for name in names[start : start + size])]
         more = " (continued)" if start else ""
         caption: Line = [f"Structure of the models{more}."]
-        made.append(Table(head, rows, "l" + "w" * len(some), caption=caption))
+        made.append(Table(head, rows, "l" + "w" * len(some), caption=caption, id=f"survey.structures.{start + 1}"))
     return made
 
 
@@ -102,7 +104,7 @@ def _biases(profile: StackProfile) -> list[str]:
     return found + [each.removeprefix(BIAS) for each in details if each.startswith(BIAS)]
 
 
-def symbol_table(models: Sequence[Model], names: Sequence[str], blocks: Sequence[Block]) -> list[Block]:
+def symbol_tables(models: Sequence[Model], names: Sequence[str], blocks: Sequence[Block]) -> list[Table]:
     """Return the table of exactly the symbols in these blocks, with their meanings and their values in each model.
 
     Many models have further tables, with the values only.
@@ -115,7 +117,7 @@ def symbol_table(models: Sequence[Model], names: Sequence[str], blocks: Sequence
         size: [[] if (number := model.known.get(size)) is None else [f"{number:,}"] for model in models]
         for size in used
     }
-    made: list[Block] = []
+    made: list[Table] = []
     groups = -(-len(models) // VALUES)
     step = -(-len(models) // groups)
     for start in range(0, len(models), step):
@@ -128,7 +130,7 @@ def symbol_table(models: Sequence[Model], names: Sequence[str], blocks: Sequence
         ]
         caption = "Sizes of the other models." if start else "Symbols, with the sizes of each model."
         align = "c" + "l" * (not start) + "r" * len(names[some])
-        made.append(Table(head, rows, align, caption=[caption]))
+        made.append(Table(head, rows, align, caption=[caption], id=f"survey.symbols.{start + 1}"))
     return made
 
 

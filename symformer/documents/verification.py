@@ -61,6 +61,7 @@ def _reading(reading: TraceEvidence, unit: str, filed: bool) -> list[Block]:
     return [*blocks, Table([["Fact"], ["Value"]], [[[name], value] for name, value in facts], "lw", caption=CAPTION)]
 
 
+UNCERTIFIED = "No stored certificate covers this formula."
 WHOLE_ONLY = "The formula of the whole model is checked against torch; its division over ranks is not."
 MODULE = "Every row is a parameter of the module {title} itself, as {torch} stores it."
 ALL_WEIGHTS = "The certificate is for the formula of all weights, row by row; this formula omits some of the rows."
@@ -90,7 +91,7 @@ def check(found: CheckFacts, sharing: Sequence[str] = ()) -> list[Block]:
     if certificate is None and found.explanation:
         return [*blocks, Paragraph([found.explanation])]
     if certificate is None:
-        return [*blocks, Paragraph([Strong("Not certified."), " No stored certificate covers this formula."])]
+        return [*blocks, Paragraph([Strong("Not certified."), f" {UNCERTIFIED}"])]
     if found.of_params:
         blocks.append(
             Paragraph(["Row by row, this formula equals the number of parameters; the certificate is for that number."])
@@ -127,7 +128,7 @@ def short_check(found: CheckFacts) -> Line:
     if found.module:
         return [MODULE.format(title=found.title, torch=found.module)]
     if certificate is None:
-        return [found.explanation or "No stored certificate covers this formula."]
+        return [found.explanation or UNCERTIFIED]
     versions = libraries(certificate.versions)
     other = _other_conventions(found, certificate)
     line: list[Piece] = ["Certified ", *maybe(other, "under ", Code(other), " "), "against "]

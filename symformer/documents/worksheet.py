@@ -57,6 +57,7 @@ STEP = 70  # characters of a step that take one line of handwriting
 FEWEST, MOST = 2, 8  # ruled lines of an exercise
 BLANK = "_" * 14  # an empty cell of a table,
 NARROW = "_" * 9  # and one of several in a row
+COLUMNS = {2: "two", 3: "three"}  # numbers of blank columns
 INTRODUCTION = (
     "Fill in the tables, and solve the exercises with the symbols of the first table. Later exercises use the results "
     "of earlier ones."
@@ -151,6 +152,10 @@ class _Worksheet:
         """The counted things, in words."""
         measure = self.formula.measure
         return measure.title if measure.unit == "elements" else measure.unit
+
+    @property
+    def _verb(self) -> str:
+        return "have" if self.formula.measure.unit == "elements" else "take"
 
     @property
     def label(self) -> Label:
@@ -253,7 +258,8 @@ class _Worksheet:
         head = [*table.head[:-1], ["Exercise"]]
         self.blocks.append(replace(table, head=head, rows=rows))
         chains = [sections[each].chain for each in ids]
-        several = f"s {self.exercises + 1} to {self.exercises + len(ids)}" if len(ids) > 1 else f" {self.exercises + 1}"
+        first, last = self.exercises + 1, self.exercises + len(ids)
+        several = f" {first}" if first == last else f"s {first} {'and' if last == first + 1 else 'to'} {last}"
         question = f" How many {self.counted} {self._whose(None if len(ids) > 1 else sections[ids[0]], 'each part')}? "
         question += "Fill in the table."
         self.blocks.append(Exercise([Strong(f"Exercise{several}."), question], 0))
@@ -284,7 +290,7 @@ class _Worksheet:
 
     def _whose(self, section: Section | None, several: str = "") -> str:
         """Return the end of a question about the total of a part."""
-        verb = "have" if self.formula.measure.unit == "elements" else "take"
+        verb = self._verb
         on = " on one rank" if is_per_rank(self.formula) else ""
         if section is None and several:
             return f"does {several} {verb}{on}"
@@ -339,17 +345,12 @@ class _Worksheet:
         )
         if len(facts.totals) < 2:
             return
-        table = replace(part_totals(formula, facts.value, facts.totals), caption=())
-        question = [
-            *(
-                "For ",
-                *whose,
-                f", how many {self.counted} do all copies of each part contribute, and what share of the ",
-            ),
-            "total is that?",
-        ]
-        self._ask(question, 0, shown=table)
-        self.blocks.append(self._blanked(table, range(2, len(table.head))))
+        table = part_totals(formula, facts.value, facts.totals)
+        blank = range(2, len(table.head))
+        self.blocks.append(self._blanked(table, blank))
+        question: list[Piece] = [f"How many {self.counted} do all copies of each part {self._verb} in ", *whose, "? "]
+        question.append(f"Fill in the last {COLUMNS[len(blank)]} columns of the table.")
+        self._ask(question, 0, shown=replace(table, caption=()))
         self._ask([f"Which part contributes the most {self.counted}?"], FEWEST, self._largest())
 
     def _largest(self) -> Line:

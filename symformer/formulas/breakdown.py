@@ -15,6 +15,7 @@ from ..output.blocks import BriefBlock, Code, Heading, Line, Math, Paragraph, Ta
 from ..output.notebook import Shown
 from ..output.tabular import Tabular
 from . import ranks
+from .row_names import row_names
 
 if TYPE_CHECKING:
     from .formula import Formula
@@ -100,10 +101,11 @@ class Breakdown(FrozenList[Row], Tabular, Shown):
         shares = whole is not None and formula.additive
         head = ["row", "copies", "each"] + [formula.measure.unit] * (whole is not None) + ["share"] * shares
         rows: list[list[Line]] = []
+        names = row_names(formula.root)
         for row in self:
             if formula.measure.sparse and row.each == 0:
                 continue
-            cells: list[Line] = [[Code(row.path)], [Math.of(row.count)], [Math.of(row.each)]]
+            cells: list[Line] = [[Code(names.get(row.path, row.path))], [Math.of(row.count)], [Math.of(row.each)]]
             if whole is not None:
                 amount = formula.row_total(row, known)
                 cells.append([number(amount)])

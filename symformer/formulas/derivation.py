@@ -120,7 +120,7 @@ def derive(root: Line, measure: Measure, relations: Relations, totals: Relations
     Every step is verified. Raises DerivationError if a step is not an identity.
     """
     commons = _commons(root, relations, totals)
-    operations = {id(line): _named_operations(line, root, measure) for line in root.parts()}
+    operations = {id(line): _named_operations(line, root) for line in root.parts()}
     named = [each for lines in operations.values() for each in lines]
     shared = {id(line) for line in commons.values()}
     labels = part_labels(root, measure, shared, lambda line: expand(_layer(line, commons).xreplace(relations)), named)
@@ -304,14 +304,11 @@ def _section(
     return Section((line,), table, Chain((label,), shown, reasons), composite, common, operations)
 
 
-def _named_operations(line: Line, root: Line, measure: Measure) -> list[Line]:
-    """Return the operations that the sum of a model or of a layer names, as it names its parts.
-
-    A weight is not named: its shape says what it is.
-    """
+def _named_operations(line: Line, root: Line) -> list[Line]:
+    """Return the operations that the sum of a model or of a layer names, as it names its parts."""
     layers = any(below.path.endswith(".*") for below in (line, *line.lines))
     found = [below for below in line.lines if below.entry is not None and below.each != 0]
-    named = measure.unit != "elements" and _is_composite(line) and (line is root or layers)
+    named = _is_composite(line) and (line is root or layers)
     return found if named and len(found) <= FEW else []
 
 

@@ -76,6 +76,14 @@ class ReadingError(SymformerError):
     """Text that is not a formula, or a formula with more than one possible reading."""
 
 
+class AmbiguousRunError(ReadingError):
+    """A run of letters that can be one name or a product of letters."""
+
+    def __init__(self, message: str, run: str) -> None:
+        super().__init__(message)
+        self.run = run
+
+
 class ShapeError(SymformerError):
     """A forward pass with mismatched shapes; the message names the operation, the axis and both sizes."""
 

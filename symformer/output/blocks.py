@@ -194,6 +194,10 @@ class Table:
         """Return a table in which each cell is a single piece."""
         return cls([[name] for name in head], [[[cell] for cell in row] for row in rows], align, total, caption)
 
+    def mention(self, words: str) -> FloatSentence:
+        """Return a sentence about the table, which starts with its number."""
+        return FloatSentence(self.id, words, what="Table")
+
 
 @dataclass(frozen=True)
 class References:

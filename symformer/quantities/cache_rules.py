@@ -348,7 +348,7 @@ def convolved(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
         size = engine.convolution_size(size)
     (places,) = entry.weights[0].shape[2:]
     places = places - 1 if engine or entry.function == EARLIER_INPUTS else places
-    return [Term(f"{entry.path} (places)", (batch, channels, places, size), purpose=RECURRENT)]
+    return [Term(f"{entry.path} (convolution state)", (batch, channels, places, size), purpose=RECURRENT)]
 
 
 def shifted(entry: Entry, dtype: str, conventions: Conventions) -> list[Term]:
@@ -456,14 +456,14 @@ def state(entry: Entry, dtype: str, conventions: Conventions) -> tuple[Term, ...
     size = SIZES[model_dtype(dtype) if conventions.get("state") == "model" else "fp32"]
     if entry.kind is OperationKind.RECURRENCE:
         batch, heads, _, width = entry.inputs[0].shape
-        return (Term(f"{entry.path} (state)", (batch, heads * width, size), purpose=RECURRENT),)
+        return (Term(f"{entry.path} (recurrent state)", (batch, heads * width, size), purpose=RECURRENT),)
     if entry.kind is OperationKind.DELTA_RULE:
         _, write, x, *_ = entry.inputs
     else:
         x, _, write, _ = entry.inputs
     batch, heads, _, width = x.shape
     factors = (batch, heads, *([width] if width != 1 else []), write.width, size)
-    return (Term(f"{entry.path} (state)", factors, purpose=RECURRENT),)
+    return (Term(f"{entry.path} (recurrent state)", factors, purpose=RECURRENT),)
 
 
 def per_token_product(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:

@@ -105,7 +105,9 @@ class Convention:
     applies_to : Callable[[Entry], bool]
         Whether an operation is affected. The default value is reported only for models with an affected operation.
     hidden_by_default : bool
-        Whether the default value is never reported.
+        Whether the conventions of a formula lack the default value.
+    always_printed : bool
+        Whether people read the default value nevertheless, next to a formula with an affected operation.
     omitted : bool
         Whether a formula without an affected operation has no such convention, whatever its value.
     unusual : Collection[str]
@@ -116,6 +118,7 @@ class Convention:
     meanings: Mapping[str, str]
     applies_to: Callable[[Entry], bool] = lambda entry: True
     hidden_by_default: bool = False
+    always_printed: bool = False
     omitted: bool = False
     unusual: Collection[str] = ()
 
@@ -366,9 +369,14 @@ class Quantity:
     def shown_conventions(self, formula: Formula) -> dict[str, str]:
         """Return the conventions of a formula, without default values that affect none of its operations."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]
+        printed = {
+            name: formula.conventions.get(name, convention.default)
+            for name, convention in self.choices.items()
+            if name in formula.conventions or convention.always_printed
+        }
         return {
             name: value
-            for name, value in formula.conventions.items()
+            for name, value in printed.items()
             if not entries
             or value != self.choices[name].default
             or any(self.choices[name].applies_to(each) or each.kind is OperationKind.OBSERVED for each in entries)

@@ -452,7 +452,7 @@ def _plain(ledger: Ledger, makers: Mapping[int, Entry], conventions: Conventions
 
 
 def _recomputed(ledger: Ledger, makers: Mapping[int, Entry], recompute: str) -> list[list[Entry]]:
-    """Return the recomputed regions: attention cores (scores to mix) or repeated layers."""
+    """Return the recomputed regions: attention cores (from the scores to the weighted values) or repeated layers."""
     if recompute == "full":
         if any(scope.distinct is not None for scope in ledger.root.walk()):
             raise RuleError(
@@ -686,13 +686,15 @@ ON_CUDA = (
 EXCLUDED, CROSS_ENTROPY, CHUNKED = "excluded", "cross-entropy", "linear-cross-entropy"
 LOSS = Convention(
     {
-        EXCLUDED: "the loss is excluded",
+        EXCLUDED: "the loss is excluded, with the tensors that only it saves, such as the logits or their "
+        "log-probabilities",
         CROSS_ENTROPY: "the loss of transformers saves the log-probabilities in float32, the targets and their number",
         CHUNKED: "the loss is torch's linear_cross_entropy with options: it never stores all logits, but its "
         "forward pass computes and keeps the gradients of the input and of the weights of the LM head",
     },
     lambda entry: entry.logits,
     hidden_by_default=True,
+    always_printed=True,
     unusual=[CROSS_ENTROPY, CHUNKED],
 )
 DROPOUT = Convention(
@@ -704,7 +706,8 @@ DROPOUT = Convention(
 RECOMPUTE = Convention(
     {
         "none": "nothing is recomputed",
-        "selective": "the attention core (scores to mix) is recomputed, so it saves only its inputs",
+        "selective": "the attention core (from the scores to the weighted values) is recomputed, so it saves only its "
+        "inputs",
         "full": "every repeated layer is recomputed, so it saves only its inputs",
     },
     lambda entry: entry.kind in ATTENDING or "*" in entry.path.split("."),

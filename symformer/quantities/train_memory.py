@@ -163,6 +163,13 @@ class TrainMemory(InFormat):
             said = f"{STATE} Excluded: the activations, the loss, allocator overhead and temporary buffers."
         return said.replace("the loss, allocator", "allocator") if "loss" in formula.conventions else said
 
+    def shown_conventions(self, formula: Formula) -> dict[str, str]:
+        """Return the conventions of a formula; without activations, those of the loss do not matter."""
+        chosen, shown = formula.conventions, super().shown_conventions(formula)
+        if chosen["implementation"] == "none" or chosen.get("offload") == ON_HOST:
+            return {name: value for name, value in shown.items() if name in chosen}
+        return shown
+
     def notes_for(self, formula: Formula) -> list[str]:
         """Return the sentences that apply because of the operations in a formula, and of its recipe."""
         chosen = formula.conventions

@@ -16,8 +16,7 @@ from .. import __version__, architectures
 from ..algebra.structure_profile import PARTS, profiles
 from ..algebra.structure_words import line as phrase_line
 from ..certificates import certificates_of
-from ..documents.derivation_document import document, sections
-from ..documents.formats import render
+from ..documents.derivation_document import sections
 from ..documents.formats.html import markup
 from ..documents.formats.md import FORMAT as MARKDOWN
 from ..documents.formats.short_mathml import with_short_math
@@ -55,6 +54,7 @@ from ..views.stored_summaries import relative_of
 from .atlas_entry import AtlasEntry, entry_of, papers_of_architecture
 from .atlas_target import AtlasTarget, architecture_of, chosen_targets
 from .cost_table import CostTable, cost_table, exact_amount, short_amount
+from .derivation_page import derivation_page
 from .mechanisms import MEANINGS, mechanism_slug
 from .permanent_link import packed
 from .preview_card import card
@@ -162,8 +162,7 @@ def model_files(target: AtlasTarget, options: SiteOptions) -> ModelFiles:
     if options.base_url:
         files.append(SiteFile(_picture(target), card(entry, params)))
     if target.kind == "architecture":
-        derivation = document(model, ["params"], __version__)
-        files.append(SiteFile(f"derivations/{target.slug}.html", render(derivation, "html")))
+        files.append(derivation_page(entry, target, model, options))
     return ModelFiles(entry, tuple(files))
 
 

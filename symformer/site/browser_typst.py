@@ -58,7 +58,10 @@ class _TypstModule(ModuleType):
         return bool(self._compiler.lacks(character))
 
     def compile(self, source: bytes, *, format: str = "pdf", timestamp: int = 0, **_: object) -> bytes:
-        """Return a PDF. It is tagged, but does not declare a standard, for which the compiler has no option."""
+        """Return a PDF. It is tagged, but does not declare PDF/UA: no release of the compiler has an option for that.
+
+        The option is in its sources, as ``TypstCompilerBuilder.set_pdf_opts`` (typst.ts, pull request 878).
+        """
         if format != "pdf":
             raise DocumentError(f"the playground writes no .{format} with Typst; run the command on your own computer")
         content = _content(self._compiler.pdf(source.decode(), timestamp))

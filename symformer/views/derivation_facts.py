@@ -20,6 +20,7 @@ from ..formulas.account import Line
 from ..formulas.derivation import Derivation
 from ..formulas.formula import Formula
 from ..formulas.ratio import Ratio
+from ..formulas.row_names import row_names
 from ..language.errors import CatalogueError, RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label
@@ -319,13 +320,15 @@ def _purposes(formula: Formula, known: Numbers, total: int | None) -> tuple[Amou
 
 def _rows(formula: Formula, numbers: Numbers | None, total: int | None) -> Iterator[AmountFacts]:
     """Yield the rows that are not zero; the rows of a ratio are ratios too."""
+    names = row_names(formula.root)
     for row in formula.rows:
         if row.each == 0:
             continue
+        name = names.get(row.path, row.path)
         if formula.additive:
-            yield _amount(row.path, row.count, row.each, row.total, numbers, total)
+            yield _amount(name, row.count, row.each, row.total, numbers, total)
         else:
-            yield AmountFacts(row.path, row.count, row.each, formula.row_total(row, numbers) if numbers else None, None)
+            yield AmountFacts(name, row.count, row.each, formula.row_total(row, numbers) if numbers else None, None)
 
 
 def _totals(formula: Formula, numbers: Numbers | None, total: int | None) -> Iterator[AmountFacts]:

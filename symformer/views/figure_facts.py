@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from sympy import Symbol, cancel, expand
 
+from ..architectures.base_architecture import Architecture
 from ..catalogue.measured_model import MeasuredModel
 from ..catalogue.recognized_model import RecognizedModel
 from ..components.base import Component
@@ -33,7 +34,13 @@ class FigureFacts:
     ledger: Ledger
     apart: Ledger  # with separate kinds of layers
     root: Line  # the account of the formula over ``apart``
+    is_model: bool = True  # False for a component
     layers: tuple[Symbol, ...] = ()  # the size that counts each layer, in order; empty if the order is not known
+
+    @property
+    def has_kinds(self) -> bool:
+        """Whether a list of layers has several kinds, which are separate in ``apart``."""
+        return any(scope.mixture is not None for scope in self.apart.root.walk())
 
 
 def figure_facts(model: Model, formula: Formula) -> FigureFacts:
@@ -77,6 +84,7 @@ def figure_of(
         value=value,
         shapes=component.shapes,
         is_traced=isinstance(component, RecognizedModel | MeasuredModel),
+        is_model=isinstance(component, Architecture | RecognizedModel | MeasuredModel),
         ledger=ledger,
         apart=ledger.apart,
         root=root,

@@ -13,8 +13,9 @@ from ..algebra.check import FormulaCheck
 from ..algebra.correction_arithmetic import arithmetic_steps
 from ..algebra.explain import Explanation
 from ..algebra.formula_claims import PrintedFormula, formula_claims
-from ..algebra.name_binding import COUNT, PARAMETERS
+from ..algebra.name_binding import COUNT
 from ..algebra.number_claims import PublishedNumber, number_claims
+from ..algebra.usual_names import PARAMETERS
 from ..architectures import names, presets
 from ..components.base import spell_option
 from ..language.arithmetic import parse

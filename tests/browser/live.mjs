@@ -222,6 +222,8 @@ await page.selectOption("#against", "L");
 await page.check("[name=axes][value=log]");
 await page.waitForTimeout(100);
 assert.ok(await page.locator("#plot circle.all").isVisible());
+assert.deepEqual(await page.locator("#plot text.title").allTextContents(), ["Layers L", "Parameters"]);
+assert.match((await page.locator("#plot text").first().textContent()), /^10*[KMBT]?$/);
 await page.locator("#curves summary").click();
 assert.equal(await page.locator("#points tr", { hasText: "current" }).locator("td").last().innerText(), await value(page));
 for (const row of (await page.locator("#points tbody tr").all()).slice(0, 3)) {

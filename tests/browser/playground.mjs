@@ -260,6 +260,8 @@ function samePages(made, given, name) {
 }
 // The characters that no font displays are those that Typst rejects on the command line.
 const assets = join(folder, "a", "site", "assets", "playground");
+// PDF/UA is what the command line declares in addition. A release of the compiler with the option must use it.
+assert.ok(!readFileSync(join(assets, "typst_ts_web_compiler.mjs"), "utf8").includes("set_pdf_opts"), "the compiler can write PDF/UA: pass it the standard of documents/formats/pdf.py");
 const compiler = await (await import(join(assets, "typst.mjs"))).startTypst(new Uint8Array(gunzipSync(readFileSync(join(assets, "typst.bin.gz")))));
 const characters = Array.from("Aé模型✨✖⁁≥𝑁ßłЖאعक。→∑①ﬁ⚰☃♥⟨⌘\u00ad\u200b\u202e");
 const lacking = python("import json, sys; from symformer.documents.formats.missing_glyphs import replace_in_typst as told; print(json.dumps([told(each) != each for each in json.load(sys.stdin)]))", JSON.stringify(characters));

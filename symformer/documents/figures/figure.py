@@ -137,6 +137,7 @@ class Figure:
     filled: bool = True  # whether it states the amounts
     shared: Sequence[str] = ()  # notes below all columns, if it is the first of several narrow columns
     narrow: bool = False  # whether it is a narrow column: without formulas
+    kinds: bool = False  # whether a part of a layer is in a frame for each kind of layers, with a share for each
 
     @property
     def repeats(self) -> bool:

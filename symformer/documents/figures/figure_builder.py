@@ -80,6 +80,7 @@ class FigureBuilder:
             graph,
             notes,
             self.strips,
+            kinds=self.facts.has_kinds,
         )
 
     def _results(self) -> list[Words]:

@@ -24,7 +24,8 @@ BETWEEN = 14.0
 NARROW = 8.0  # between narrow columns
 HEAD = 8.6  # size of the title
 COPIES = "Formulas are per copy."
-NUMBERS = "Formulas and numbers are per copy; shares include all copies."
+NUMBERS = "Formulas and numbers are per copy; shares include all copies{}."
+SAME_KIND = " in layers of the same kind"  # the tables add all kinds
 
 
 def drawing(*figures: Figure, column: float = COLUMN, most: float = inf, ruler: Ruler | None = None) -> Drawing:
@@ -141,7 +142,8 @@ class FigurePanel:
     def _foot(self) -> float:
         figure = self.figure
         counted = figure.repeats and figure.filled and not figure.narrow
-        copies = [COPIES if figure.amount.value is None else NUMBERS] if counted else []
+        numbers = NUMBERS.format(SAME_KIND if figure.kinds else "")
+        copies = [COPIES if figure.amount.value is None else numbers] if counted else []
         self.notes, height = _notes([*figure.notes, *copies], self.room, self.ruler)
         return height
 

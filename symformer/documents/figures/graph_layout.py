@@ -7,7 +7,20 @@ from collections.abc import Sequence
 from .box_content import TALL, fractional
 from .figure import Box, Frame
 from .primitives import SMALL, Circle, Path, Words, arrow
-from .x_coordinates import ASIDE, GAP, LABEL, LANE, SIGN, STUB, TRACK, ArrowRoute, PlacedGraph, XCoordinates
+from .x_coordinates import (
+    ASIDE,
+    GAP,
+    HEAD,
+    LABEL,
+    LANE,
+    SIGN,
+    STUB,
+    TRACK,
+    UNDER,
+    ArrowRoute,
+    PlacedGraph,
+    XCoordinates,
+)
 
 
 class GraphLayout(XCoordinates):
@@ -61,7 +74,7 @@ class GraphLayout(XCoordinates):
                 head = GAP if entering or gap == self.ends - 1 else GAP / 2
                 tall = any(fractional(self._label(way)) for way in entering if id(way) in floors)
                 line = LABEL + TALL * tall
-                aside = line * (1 + max(floors.values())) + 1.5 if floors else 0
+                aside = line * (1 + max(floors.values())) + (UNDER if lines else 1.5) if floors else 0
                 step = (GAP / 2 if lines else 0) + TRACK * max(0, len(lines) - 1) + max(head, aside)
                 step += STUB if stubs else 0
             if gap < len(self.rows):
@@ -128,7 +141,7 @@ class GraphLayout(XCoordinates):
                 wide = self.ruler.width(line, SMALL)
                 places = [way.x + ASIDE, way.x - ASIDE - wide]  # to the right of the arrow, or else to its left
                 inside = [x for x in places if x >= 0 and x + wide <= self.width]
-                clear = [x for x in inside if not any(x - 1 < upright < x + wide + 1 for upright in uprights)]
+                clear = [x for x in inside if not any(x - HEAD < upright < x + wide + HEAD for upright in uprights)]
                 if not clear:
                     continue
                 x = clear[0]

@@ -14,7 +14,7 @@ from sympy import Integer
 
 from ...language.notation.text import text
 from ...ledger.facts import ONE
-from ...output.blocks import Code, Math, Strong, plain
+from ...output.blocks import Code, Line, Math, Strong, plain
 from .box_content import FORMULA, PAD, TINTS, TITLE
 from .figure import Amount, Box, Figure, Frame, Graph, Node
 from .figure_body import figure_body
@@ -33,6 +33,7 @@ EMPTY = Amount(Integer(0), Integer(0))
 EDGE, FAINT, OUTLINE = 1.8, "#757575", "#BBBBBB"  # the edge of the current part; names and edges of parts to come
 APART = 12.0  # between two strips of layers
 STRIP, NARROWEST = 300.0, 428.0  # width of a strip before it is enlarged, and minimum width of a drawing
+INSIDE = 5.0  # between a frame and the drawing in it
 FRAME = 34.0  # points that frames take from the width of a box
 
 
@@ -116,12 +117,12 @@ def _side_drawing(figure: Figure, parts: DerivedParts, ruler: Ruler, size: float
 
 
 def whole_drawing(figure: Figure, parts: Sequence[Figure], ruler: Ruler) -> Drawing | None:
-    """Return the figure of a model on a slide of its own, with the inside of as many main parts as fit next to it.
+    """Return the figure of a model on a slide of its own, with as many main parts in detail as fit next to it.
 
-    Return None if it is too high even with closed layers.
+    Each of these is in a frame. Return None if the figure is too high even with closed layers.
     """
     broad, most = (length * TITLE / LEAST for length in WHOLE)
-    shown: Figure | None = _headed(figure, ruler)
+    shown: Figure | None = _with_ends(_headed(figure, ruler), figure.graph)
     while shown is not None:
         width = usual_width([shown], most=broad)
         body = figure_body(shown.graph, width - 2, ruler)
@@ -132,15 +133,45 @@ def whole_drawing(figure: Figure, parts: Sequence[Figure], ruler: Ruler) -> Draw
         shown = _smaller(shown, frozenset(), _Closed.ALL)
     if shown is None:
         return None
-    whole = Drawing(width, body.height + 2, [shape.moved(1, 0) for shape in body.shapes], figure.title, figure.alt)
+    shapes = [_enlarged(shape.moved(1, 0)) for shape in body.shapes]
+    whole = Drawing(width, body.height + 2, shapes, figure.title, figure.alt)
     beside = [whole]
     for part in parts:
-        drawn = drawing(_headed(part, ruler), ruler=ruler)
+        headed = _with_ends(_headed(part, ruler), part.graph)
+        drawn = _in_frame(drawing(replace(headed, title=f"{part.title} in detail"), ruler=ruler))
         if drawn.height <= most and sum(each.width + GAP for each in (*beside, drawn)) <= broad:
             beside.append(drawn)
     high = max(each.height for each in beside)
     wide = sum(each.width for each in beside) + GAP * (len(beside) + 1)
-    return side_by_side(beside, max(wide, NARROWEST, min(broad, high * broad / most)), high)
+    width = max(wide, NARROWEST, min(broad, high * broad / most))
+    return side_by_side(beside, width, high)
+
+
+def _with_ends(figure: Figure, named: Graph) -> Figure:
+    """Return a figure with the names of the inputs and outputs of a graph, without their shapes."""
+    ports = [_first_word(line) or [""] for line in named.ports]
+    return replace(figure, graph=replace(figure.graph, ports=ports, results=[*map(_first_word, named.results)]))
+
+
+def _first_word(line: Line) -> Line:
+    """Return the name before a shape, if there is one."""
+    word = line[0].strip(" [") if line and isinstance(line[0], str) else ""
+    return [word] if word else []
+
+
+def _enlarged(shape: Shape) -> Shape:
+    """Return a shape; the name of an input or an output has the size of a title."""
+    if not isinstance(shape, Words) or shape.size >= TITLE:
+        return shape
+    return replace(shape, size=TITLE, width=shape.width * TITLE / shape.size)
+
+
+def _in_frame(drawn: Drawing) -> Drawing:
+    """Return a drawing in a frame."""
+    width, height = drawn.width + 2 * INSIDE, drawn.height + 2 * INSIDE
+    frame = Rect(0, 0, width, height, ink=OUTLINE, stroke=0.8, radius=4)
+    shapes = [_enlarged(shape.moved(INSIDE, INSIDE)) for shape in drawn.shapes]
+    return replace(drawn, width=width, height=height, shapes=[frame, *shapes])
 
 
 def order_drawing(figure: Figure, ruler: Ruler) -> Drawing | None:

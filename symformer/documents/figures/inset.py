@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...formulas.formula import Formula
 from ...models.model import Model
-from ...output.blocks import Code, FigureBlock, Line, listed
+from ...output.blocks import Code, FigureBlock, Line, listed, maybe
 from ...views.figure_facts import FigureFacts, figure_facts
 from .primitives import MOST_COLUMNS
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .figure import Figure
     from .primitives import Drawing
     from .text_width import Ruler
+
+
+# The notes of the drawing explain the marks.
+UNCOUNTED = " Sizes and the number of sublayers in a block do not count as differences."
 
 
 def illustration(found: FigureFacts, filled: bool = True) -> list[FigureBlock]:
@@ -73,14 +77,8 @@ def aligned_figures(
     blocks: list[FigureBlock] = []
     for start in range(0, len(sides), step):
         some = sides[start : start + step]
-        caption: Line = [
-            "The structures of ",
-            *listed(*([Code(name)] for _, name in some)),
-            ". A heavy edge and ≠ mark parts that ",
-            Code(first_name),
-            " does not have or that compute something else; parts in grey with a thin edge are the same. Sizes and the "
-            "number of sublayers in a block do not count as differences.",
-        ]
+        caption: Line = ["The structures of ", *listed(*([Code(name)] for _, name in some))]
+        caption = [*caption, *maybe(start, ", compared with ", Code(first_name)), ".", *maybe(not start, UNCOUNTED)]
         shown = [found for found, _ in some]
         blocks.append(FigureBlock(partial(_columns, shown, first), caption, f"survey.structure.{start + 1}"))
     return blocks
@@ -90,14 +88,18 @@ def _caption(found: FigureFacts, filled: bool) -> Line:
     """Return the caption of the figure of one model."""
     if not filled and found.is_traced:
         return [f"The parts of {found.subject.title}, in the order in which its code names them."]
+    if not filled and not found.is_model:
+        return ["The computation of ", Code(found.subject.name), ", from bottom to top, with shapes of tensors."]
     if not filled:
         return [f"The architecture of {found.subject.title}, from bottom to top."]
     order = "in the order in which its code names them" if found.is_traced else "from bottom to top"
-    what = "parts" if found.is_traced else "architecture"
+    what = "parts" if found.is_traced else "architecture" if found.is_model else "computation"
     told = f"each part with its {found.formula.measure.title}, as a formula where there is room"
     if found.value is not None:
-        told += ", as a number, and as the share of all its copies in the total"
-    return [f"The {what} of {found.subject.title}, {order}, {told}."]
+        which = "all its copies in layers of the same kind" if found.has_kinds else "all its copies"
+        told += f", as a number, and as the share of {which} in the total"
+    name = found.subject.title if found.is_model else Code(found.subject.name)
+    return [f"The {what} of ", name, f", {order}, {told}."]
 
 
 def _drawn(found: FigureFacts, filled: bool, page: Page, ruler: Ruler | None = None) -> Drawing:

@@ -10,7 +10,7 @@ from ...language.errors import OptionError
 from ...output.blocks import Line, Math, Strong, maybe
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .figure_diff import mark_missing, matching, structure_of
-from .figure_page import NARROW
+from .figure_page import NARROW, SAME_KIND
 from .primitives import MOST_COLUMNS
 from .towers import towers
 
@@ -48,7 +48,8 @@ def narrow_columns(figures: Sequence[Figure], first: Figure) -> list[Figure]:
         "different one. Other colours show the role of a part."
     ]
     if any(figure.amount.value is not None for figure in figures):
-        notes.append("Numbers are per copy, and shares include all copies; parts below 0.1% have no number.")
+        copies = f"all copies{SAME_KIND if any(figure.kinds for figure in figures) else ''}"
+        notes.append(f"Numbers are per copy, and shares include {copies}; parts below 0.1% have no number.")
     columns = [replace(column, graph=_narrow(column.graph, _stacks(column.graph)), narrow=True) for column in columns]
     return [replace(columns[0], shared=notes), *columns[1:]]
 

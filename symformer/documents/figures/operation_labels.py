@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...algebra import role_totals
 from ...formulas.account import Line
+from ...formulas.row_names import standard_term
 from ...ledger.facts import (
     AVERAGED,
     COPIES,
@@ -25,11 +26,12 @@ from ...ledger.facts import (
     Entry,
     OperationKind,
 )
+from ...output.blocks import capital
 
 OPERATIONS = {
     OperationKind.LINEAR: "Linear",
     OperationKind.CONVOLUTION: "Convolution",
-    OperationKind.SCORES: "Scores",
+    OperationKind.SCORES: "Attention scores",
     OperationKind.SOFTMAX: "Softmax",
     OperationKind.MIX: "Weighted values",
     OperationKind.MULTIPLY: "Product",
@@ -140,7 +142,8 @@ def operation(entry: Entry) -> str:
         return LABELS[entry.function]
     if entry.function == SCATTERED:
         return "Insertion"
-    return OPERATIONS.get(entry.kind, entry.kind.value)
+    term = standard_term(entry)  # tells the scores of an indexer from those of attention
+    return capital(term) if term else OPERATIONS.get(entry.kind, entry.kind.value)
 
 
 def role(line: Line) -> str:

@@ -23,10 +23,12 @@ BOX_GAP = 6.0  # between two boxes of a row
 SIGN = 4.6  # radius of a plus sign
 EDGE = 6.0  # padding of a frame
 BRACKET = 5.0
-STUB = 15.0  # additional height if an input is named below a box
+STUB = 16.0  # additional height if an input is named below a box
 PORT = 8.0  # minimum between an incoming arrow and a corner of its box
 LABEL = 8.4  # height of the label of an arrow
-ASIDE = 2.2  # between an arrow and its label
+UNDER = 3.2  # below the labels of a gap with horizontal lines, for subscripts and the dots of branches
+HEAD = 2.1  # from the middle of the head of an arrow to the label of another one
+ASIDE = 2.5  # between an arrow and its label
 WORDLESS = 46.0  # minimum width of a box
 
 

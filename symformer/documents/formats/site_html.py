@@ -23,11 +23,11 @@ class SitePage(HTML):
     Attributes
     ----------
     largest
-        The number of bytes of a figure from which on it has less detail.
+        The number of bytes of a figure from which on it has less detail; None for all detail at any size.
 
     """
 
-    def __init__(self, largest: int = FIGURES[0]) -> None:
+    def __init__(self, largest: int | None = FIGURES[0]) -> None:
         self.largest = largest
 
     def body(self, blocks: Sequence[Block]) -> Markup:
@@ -40,7 +40,7 @@ class SitePage(HTML):
     def picture(self, block: FigureBlock) -> Markup:
         """Return a figure, with less detail if all of it is too large for the page."""
         made = _compact(super().picture(block))
-        if len(made.encode()) <= self.largest or block.overviews is None:
+        if self.largest is None or len(made.encode()) <= self.largest or block.overviews is None:
             return made
         for drawing in block.overviews(self.page):
             made = _compact(svg_element(drawing))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sympy import Symbol
 
-from ..errors import ReadingError, quoted
+from ..errors import AmbiguousRunError, ReadingError, quoted
 from .tokens import Token, tokens
 from .words import BELOW, CALLED, EITHER, FIELDS, FUNCTIONS, PROSE, known, too_long, within
 
@@ -48,15 +48,32 @@ def one_name(text: str) -> str:
     return names[0].text
 
 
-def named(found: list[Token], words: Collection[str] = ()) -> list[Token]:
-    """Replace every run of letters, with its subscripts, by names. Raises ReadingError if a run is ambiguous."""
-    return _Namer(found, frozenset(words)).run()
+def is_one_name(text: str) -> bool:
+    """Return True if a text is a single name.
+
+    >>> is_one_name("d_model"), is_one_name("A*D")
+    (True, False)
+    """
+    try:
+        one_name(text)
+    except ReadingError:
+        return False
+    return True
+
+
+def named(found: list[Token], words: Collection[str] = (), products: Collection[str] = ()) -> list[Token]:
+    """Replace every run of letters, with its subscripts, by names. Raises ReadingError if a run is ambiguous.
+
+    ``words`` are one name each, and ``products`` are products of their letters.
+    """
+    return _Namer(found, frozenset(words), frozenset(products)).run()
 
 
 class _Namer:
-    def __init__(self, found: list[Token], words: frozenset[str]) -> None:
+    def __init__(self, found: list[Token], words: frozenset[str], products: frozenset[str]) -> None:
         self.tokens = list(found)
         self.words = words
+        self.products = products
         self.at = 0
         self.made: list[Token] = []
 
@@ -130,6 +147,8 @@ class _Namer:
         run = token.text
         if run in self.words or len(run) == 1:
             return [run]
+        if run in self.products:
+            return list(run)
         if word := known(run):
             return [word]
         if len(run) > LONG:
@@ -139,13 +158,15 @@ class _Namer:
             f"write {product} for the product, or \\mathrm{{{run}}} for one name, or declare it with --where {run}=..."
         )
         if run in EITHER:
-            raise ReadingError(f"{quoted(run)} can be the product {product} or one name; {remedy}")
+            raise AmbiguousRunError(f"{quoted(run)} can be the product {product} or one name; {remedy}", run)
         if run in PROSE or (len(run) > 2 and run.lower() in PROSE):
             raise ReadingError(f"{quoted(run)} looks like prose; give only the formula; {remedy}")
         if too_long(run):
-            raise ReadingError(f"{quoted(run)} can be one name or a product of {len(run)} letters; {remedy}")
+            message = f"{quoted(run)} can be one name or a product of {len(run)} letters; {remedy}"
+            raise AmbiguousRunError(message, run)
         if word := within(run, self.words):
-            raise ReadingError(f"{quoted(run)} can be a product of letters or contain the name {word}; {remedy}")
+            message = f"{quoted(run)} can be a product of letters or contain the name {word}; {remedy}"
+            raise AmbiguousRunError(message, run)
         return list(run)
 
     def _accent(self, token: Token) -> None:

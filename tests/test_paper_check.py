@@ -1,0 +1,139 @@
+"""Papers that do not know symformer: the formulas in their LaTeX source, what each counts, and whether it is right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from symformer.algebra.letter_definitions import letter_definitions
+from symformer.algebra.paper_check import PaperFormula, check_paper
+from symformer.commands.cli import cli
+from symformer.language.errors import ReadingError
+from symformer.language.parsing.latex_source import math_segments
+
+# The formulas of Kaplan et al. 2020, Narayanan et al. 2021, Korthikanti et al. 2022, Rajbhandari et al. 2020 and
+# DeepSeek-AI 2024, in sentences of our own.
+PAPER = r"""
+\newcommand{\nlayer}{n_{\rm layer}}
+We write $h$ for the hidden size, $s$ for the sequence length, and $l$ is the number of layers. % not $x = 1$
+The learning rate is $2.5 \times 10^{-4}$.
+\begin{table}
+\begin{tabular}{l l l}
+Operation & Parameters & FLOPs per Token \\
+Feed-forward & $\nlayer 2 d_{\rm model} d_{\rm ff}$ & $2 \nlayer 2 d_{\rm model} d_{\rm ff}$ \\
+Output & --- & $2 d_{\rm model} n_{\rm vocab}$ \\
+\end{tabular}
+\caption{Counts by operation.}
+\end{table}
+The number of parameters is
+\begin{align}
+N &\approx 2 d_{\rm model} \nlayer \left(2 d_{\rm attn} + d_{\rm ff}\right) \nonumber \\
+  &= 12 \nlayer d_{\rm model}^2. \label{eq:size}
+\end{align}
+With all of them, the number of parameters is
+\begin{equation} P = 12 l h^2 \left(1 + \frac{13}{12h} + \frac{V+s}{12lh}\right) \end{equation}
+and an iteration needs these FLOPs: $F = 96Bslh^2\left(1+\frac{s}{6h}+\frac{V}{16lh}\right)$.
+The activations of a layer are
+\[ sbh\left(34 + 5\frac{as}{h}\right). \]
+The model states need $16\Psi$ bytes of memory with mixed precision, for weights, gradients and the optimizer.
+The cache has $2 n_h d_h l$ elements for each token.
+The pipeline bubble takes the fraction $\frac{p-1}{m}$.
+We minimize $\mathcal{L}(\theta) < 0.1$.
+"""
+# line, the end of the formula: quantity, part, verdict. By hand:
+FOUND = {
+    (8, "2 d_{\\rm model} d_{\\rm ff}", 0): ("params", "h.*.mlp", "convention"),  # 2LEH: all layers, without biases
+    (8, "2 d_{\\rm model} d_{\\rm ff}", 1): ("flops", "h.*.mlp", "convention"),  # 4LEH for one token
+    (9, "n_{\\rm vocab}", 0): ("flops", "lm_head", "convention"),  # 2VE for one token
+    (15, "\\right)", 0): ("params", "", "convention"),  # 12LE²: without embeddings, biases and norms
+    (16, "d_{\\rm model}^2", 0): ("params", "", "convention"),
+    (19, "\\right)", 0): ("params", "", "convention"),  # eq. 2: without the final norm, 2E
+    (20, "\\right)", 0): ("train-flops", "", "equal"),  # 96BSLE² + 16BS²LE + 6BSVE, every layer recomputed
+    (22, "\\right)", 0): ("activations", "h", "convention"),  # one of L layers
+    (23, "16\\Psi", 0): ("train-memory", "", "convention"),  # without the step counters of Adam
+    (24, "d_h l", 0): ("kv-cache", "", "convention"),  # 2LE elements, one token
+    (25, "{m}", 0): ("pipeline-bubble", "", "equal"),
+}
+
+
+@pytest.fixture(scope="module")
+def formulas() -> tuple[PaperFormula, ...]:
+    return check_paper(PAPER, ["gpt2"]).formulas
+
+
+@pytest.mark.parametrize("key", FOUND, ids=lambda key: f"line {key[0]}, {key[2]}")
+def test_the_count_of_a_formula_is_recognized(key: tuple[int, str, int], formulas: tuple[PaperFormula, ...]) -> None:
+    line, end, place = key
+    found = [each for each in formulas if each.segment.line == line and each.segment.text.endswith(end)][place]
+    assert (found.quantity, found.part, found.verdict) == FOUND[key]
+
+
+def test_vectors_conditions_comments_and_rates_are_no_formulas(formulas: tuple[PaperFormula, ...]) -> None:
+    assert len(formulas) == len(FOUND), [each.segment for each in formulas]
+
+
+def test_a_misprint_is_reported_with_its_row() -> None:
+    """GPT-2's output bias of the MLP's first matrix is 4LE: 9 instead of 13 for the vectors of a layer."""
+    source = "The number of parameters is $P = 12LE^2 + 9LE + VE + CE + 2E$, or $N = 12LE^2 + 9LE + VE + PE + 2E$."
+    [found] = check_paper(source.replace("$P = 12LE^2 + 9LE + VE + CE + 2E$, or ", ""), ["gpt2"]).formulas
+    assert found.verdict == "differs"
+    assert found.reasons == ("h.*.mlp.c_fc.bias is left out",)
+
+
+def test_a_formula_without_words_around_it_is_not_recognized() -> None:
+    [found] = check_paper("Let $z = 12 L E^2 + 13 L E$ hold.", ["gpt2"]).formulas
+    assert found.verdict == ""
+
+
+DEFINED = {
+    "the hidden size ($h$) and the number of layers ($l$)": {"h": "E", "l": "L"},
+    "$n_h$ be the number of attention heads, $d_h$ be the dimension per head": {"n_h": "A", "d_h": "D"},
+    "We use $N$ to denote the number of parameters": {"N": "N"},
+    "the batch size ($b$), and later the vocabulary size ($b$)": {},
+    "a scalar ($x$)": {},
+}
+
+
+@pytest.mark.parametrize("text", DEFINED)
+def test_letters_defined_in_words_are_read(text: str) -> None:
+    assert letter_definitions(text) == DEFINED[text]
+
+
+def test_segments_have_the_lines_of_the_source() -> None:
+    skipped = "% $a b$\n\\begin{verbatim}\n$c d$\n\\end{verbatim}\n"
+    source = skipped + "$e f$ and\n\\begin{align}\nx &= g h \\\\\n &= i j\n\\end{align}\n"
+    assert [(each.line, each.text, each.left) for each in math_segments(source)] == [
+        (5, "e f", ""),
+        (7, "g h", "x"),
+        (8, "i j", "x"),
+    ]
+
+
+def test_empty_and_very_long_papers_are_refused() -> None:
+    with pytest.raises(ReadingError, match="no formulas in LaTeX"):
+        check_paper("Only words.", ["gpt2"])
+    with pytest.raises(ReadingError, match="401 formulas; the limit is 400"):
+        check_paper("$a b$ " * 401, ["gpt2"])
+
+
+def test_the_command_reports_every_formula(tmp_path: Path) -> None:
+    (tmp_path / "section.tex").write_text("It stores $N = 12LE^2 + 9LE + VE + PE + 2E$ parameters.", "utf-8")
+    main = tmp_path / "paper.tex"
+    main.write_text("The number of parameters is $12LE^2 + 13LE + VE + PE + 2E$.\n\\input{section}\n", "utf-8")
+    found = CliRunner().invoke(cli, ["check", "--file", str(main), "--against", "gpt2", "--json"])
+    assert found.exit_code == 1, found.output  # one differs
+    told = json.loads(found.stdout)
+    assert [(each["file"], each["line"], each["verdict"]) for each in told["formulas"]] == [
+        ("paper.tex", 1, "equal"),
+        ("section.tex", 1, "differs"),
+    ]
+    shown = CliRunner().invoke(cli, ["check", "--file", str(main), "--against", "gpt2"])
+    assert "2 of 2 formulas recognized" in shown.stdout
+    assert "section.tex:1" in shown.stdout
+    for wrong in (["--file", str(main), "E"], ["--file", str(main), "--part", "h"], [], ["E"]):
+        refused = CliRunner().invoke(cli, ["check", *wrong])
+        assert refused.exit_code == 2
+        assert refused.stdout == ""
