@@ -214,6 +214,12 @@ def compared(seed: int) -> tuple[int, bool]:
     elif kind == 1:
         arguments = {"total": aim if aim.denominator != 1 else int(aim)}
         within = lambda p: goal(p) == aim  # noqa: E731
+    elif kind == 2 and seed % 2:  # the same quantity at another size
+        fixed = source.choice([name for name in names if name in goal.sizes])
+        over = Counted(opened, chosen[0], numbers, {fixed: source.choice(points)[fixed]})
+        arguments = {"at_most": f"{chosen[0]}({fixed}={over.fixed[fixed]})"}
+        counts.append(over)
+        within = lambda p: goal(p) <= over(p)  # noqa: E731
     elif kind == 2:
         limit = int(aim) + 1
         arguments = {"at_most": limit}
@@ -289,6 +295,11 @@ def test_conditions_of_quantities_with_arguments_hold_too() -> None:
     assert swept.table()["P"].tolist() == [2_001]
     solved = sf.solve("gpt2", unknowns="P=1:3000:1", filters=["inference-memory(C=2000, B=1) <= 1GB", "P <= 2003"])
     assert sorted(each.sizes["P"] for each in solved.all) == [2_001, 2_002, 2_003]
+    solved = sf.solve("gpt2", unknowns="P=1999:2003:1", quantity="weight-memory", at_most="inference-memory(C=2000, B=1)",
+                      filters=["P <= 2002", "P != 2002"])  # fmt: skip
+    assert [each.sizes["P"] for each in solved.all] == [2_001]
+    refused = run("gpt2", "-q", "weight-memory", "--find", "P=1:2000:1", "--at-most", "inference-memory(C=2000, B=1)")
+    assert refused.exit_code == 1
 
 
 # The forward FLOPs of GPT-2 per token are 24LE² + 4SLE + 2VE, with L = 12, E = 768 and V = 50,257; a training step has

@@ -36,7 +36,7 @@ from .free_sizes import FreeSizes
 from .grid import Axis, Grid, length
 from .numpy_import import array_namespace, has_numpy
 from .open_model import Given, OpenModel, Where, condition_lines
-from .quantity_conditions import QuantityCondition, bracketed
+from .quantity_conditions import QuantityCondition, bracketed, held_conditions
 from .result import FormulaAnswer, Told, ignore_progress
 from .row_program import RowProgram, compile_for_rows
 from .search_boxes import MOST as COMBINATIONS
@@ -178,6 +178,7 @@ class Solutions(FormulaAnswer):
         made += [
             each.at(self._given) for condition in self.conditions for each in condition.programs(self._substituted)
         ]
+        made += [held_conditions(each).at(self._given) for each in self.goal.formulas]
         return tuple(each.concerned(known) for each in made)
 
     @cached_property
