@@ -295,7 +295,8 @@ def test_conditions_of_quantities_with_arguments_hold_too() -> None:
     assert swept.table()["P"].tolist() == [2_001]
     solved = sf.solve("gpt2", unknowns="P=1:3000:1", filters=["inference-memory(C=2000, B=1) <= 1GB", "P <= 2003"])
     assert sorted(each.sizes["P"] for each in solved.all) == [2_001, 2_002, 2_003]
-    solved = sf.solve("gpt2", unknowns="P=1999:2003:1", quantity="weight-memory", at_most="inference-memory(C=2000, B=1)",
+    solved = sf.solve("gpt2", unknowns="P=1999:2003:1", quantity="weight-memory",
+                      at_most="inference-memory(C=2000, B=1)",
                       filters=["P <= 2002", "P != 2002"])  # fmt: skip
     assert [each.sizes["P"] for each in solved.all] == [2_001]
     refused = run("gpt2", "-q", "weight-memory", "--find", "P=1:2000:1", "--at-most", "inference-memory(C=2000, B=1)")
