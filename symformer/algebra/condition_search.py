@@ -534,7 +534,7 @@ def _halves(span: SizeSpan) -> tuple[SizeSpan, SizeSpan]:
 
 
 def _columns_of(box: Box, others: Sequence[str]) -> Iterator[tuple[Columns, int]]:
-    """Yield the columns and the number of rows of pieces of a box, or of one row if there are no other sizes."""
+    """Yield the columns and the number of rows of pieces of a box, or one row without columns."""
     if not others:
         yield {}, 1
         return

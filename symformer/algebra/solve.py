@@ -172,7 +172,7 @@ class Solutions(FormulaAnswer):
 
     @cached_property
     def _held(self) -> tuple[Program, ...]:
-        """The conditions of the formula, and the given ones with those of their formulas, as programs."""
+        """All conditions as programs: of the formula, the given ones, and of the formulas in them."""
         known = frozenset({*self._given, *self._names, *map(str, self.free)})
         made = [Program(Quotient(Polynomial()), self._program.definitions, self._program.conditions)]
         made += [
