@@ -32,8 +32,8 @@ class SearchGoal:
     @classmethod
     def of(
         cls,
-        total: int | float | str | None,
-        at_most: int | float | str | None,
+        total: int | float | str | Fraction | None,
+        at_most: int | float | str | Fraction | None,
         tolerance: int | str | None,
         unit: str,
         share: str | None = None,
@@ -188,11 +188,11 @@ def _percentage(share: str) -> Rational:
     return part
 
 
-def whole_amount(value: int | float | str | None, unit: str) -> int:
+def whole_amount(value: int | float | str | Fraction | None, unit: str) -> int:
     """Return an amount as a whole number. Raises OptionError."""
     if isinstance(value, str):
         found = amount(value, unit)
-    elif isinstance(value, bool) or value is None or (isinstance(value, float) and not value.is_integer()):
+    elif isinstance(value, bool) or value is None or value % 1 != 0:
         raise OptionError(f"{value!r} is not a total; give a whole number, such as 7e9")
     else:
         found = int(value)

@@ -842,7 +842,7 @@ def solve(
     (formula,) = posed.formulas
     unbounded = total is None and at_most is None and not posed.conditions
     if is_integral(formula) and not posed.conditions and (not texts or unbounded):
-        wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit, share, reserve)  # type: ignore[arg-type]
+        wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit, share, reserve)
     elif unbounded:
         raise OptionError("give either a total or an upper limit, such as --total 7e9 or --at-most 7e9")
     else:
