@@ -134,7 +134,15 @@ class ConditionSearch:
             found += self.points(columns, number)
             if len(found) > most:
                 raise SizeError(f"there are more than {most:,} solutions; choose a smaller --tolerance, or give ranges")
-        return found
+        if not self.value.maximized:
+            return found
+        best: dict[tuple[int, ...], FoundPoint] = {}  # several boxes can have the same values of the other sizes
+        first, *others = self.names
+        for each in found:
+            key = tuple(each[0][name] for name in others)
+            if key not in best or best[key][0][first] < each[0][first]:
+                best[key] = each
+        return list(best.values())
 
     def nearest(self) -> FoundPoint | None:
         """Return the sizes whose value is nearest to the target, or None if the search finds none.
@@ -526,7 +534,7 @@ def _halves(span: SizeSpan) -> tuple[SizeSpan, SizeSpan]:
 
 
 def _columns_of(box: Box, others: Sequence[str]) -> Iterator[tuple[Columns, int]]:
-    """Yield the columns and the number of rows of pieces of a box, or of one row if there are no other sizes."""
+    """Yield the columns and the number of rows of pieces of a box, or one row without columns."""
     if not others:
         yield {}, 1
         return

@@ -10,7 +10,7 @@ from sympy import Expr, Integer, Symbol, expand
 
 from ..architectures import composed_model
 from ..formulas.compiler import program, tested
-from ..formulas.formula import Combination, Formula
+from ..formulas.formula import Combination, Formula, held
 from ..formulas.operators import Unit
 from ..formulas.program import Program
 from ..language.amounts import measured
@@ -105,8 +105,9 @@ class QuantityCondition(Immutable):
 
 
 def held_conditions(formula: Formula) -> Program:
-    """Return a program with the conditions of a formula and without a value."""
-    return program(Integer(0), formula.constraints, formula.relations, replaced=formula.fixed, totals=formula.totals)
+    """Return a program with the conditions of a formula, in which fixed sizes are replaced by their values."""
+    conditions, relations = held(formula)
+    return program(Integer(0), conditions, relations, totals=formula.totals)
 
 
 @dataclass(frozen=True)

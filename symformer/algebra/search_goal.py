@@ -27,12 +27,13 @@ class SearchGoal:
     low: int | None  # None for an upper limit alone
     high: int
     searched: SearchedValue | None = None  # the value, if it is not an integer, or if conditions or a target bound it
+    formulas: tuple[Formula, ...] = ()  # the formulas in the target, whose conditions hold too
 
     @classmethod
     def of(
         cls,
-        total: int | float | str | None,
-        at_most: int | float | str | None,
+        total: int | float | str | Fraction | None,
+        at_most: int | float | str | Fraction | None,
         tolerance: int | str | None,
         unit: str,
         share: str | None = None,
@@ -79,7 +80,7 @@ class SearchGoal:
                 raise OptionError("--tolerance needs --total; remove it")
             return cls("any value that the conditions allow", 0, None, 0, SearchedValue(value))
         given = total if at_most is None else at_most
-        target, said = _target(given, unit, reader)  # type: ignore[arg-type]
+        target, said, formulas = _target(given, unit, reader)  # type: ignore[arg-type]
         if at_most is not None:
             if tolerance is not None:
                 raise OptionError("--tolerance needs --total and cannot be combined with --at-most; remove one of them")
@@ -87,9 +88,9 @@ class SearchGoal:
                 target *= _percentage(share)
                 said = f"{share.strip()} of {said}"
             if reserve is not None:
-                less, spelt = _target(reserve, unit, reader)
-                target, said = target - less, f"{said} less {spelt}"
-            return cls(f"at most {said}", 0, None, 0, SearchedValue(value, target))
+                less, spelt, more = _target(reserve, unit, reader)
+                target, said, formulas = target - less, f"{said} less {spelt}", (*formulas, *more)
+            return cls(f"at most {said}", 0, None, 0, SearchedValue(value, target), formulas)
         margin: Expr = Integer(0)
         if tolerance is not None:
             within = str(tolerance)
@@ -101,7 +102,7 @@ class SearchGoal:
             relative = within.strip().endswith("%") and not ratio
             margin = _target(within, "" if relative else unit, reader)[0] * (target if relative else 1)
         said += f" within {str(tolerance).strip()}" if tolerance is not None else ""
-        return cls(said, 0, 0, 0, SearchedValue(value, target, margin))
+        return cls(said, 0, 0, 0, SearchedValue(value, target, margin), formulas)
 
     @property
     def ends(self) -> list[int | Fraction]:
@@ -142,13 +143,15 @@ def usable(limit: int, share: str | None, reserve: int | str | None, unit: str) 
     return left
 
 
-def _target(given: int | float | str | Fraction, unit: str, reader: QuantityReader) -> tuple[Expr, str]:
-    """Return a total, a limit or a tolerance as an expression, and its text. Raises OptionError."""
+def _target(
+    given: int | float | str | Fraction, unit: str, reader: QuantityReader
+) -> tuple[Expr, str, tuple[Formula, ...]]:
+    """Return a total, a limit or a tolerance as an expression, its text, and its formulas. Raises OptionError."""
     if not isinstance(given, str):
         number = operand(given)
         if number is None or not number > 0:
             raise OptionError(f"{given!r} is not a total; give a positive number")
-        return number, f"{code(number)} {unit}".strip()
+        return number, f"{code(number)} {unit}".strip(), ()
     try:
         found = reader.expression(given, "" if unit.startswith("of the ") else unit)
     except UnknownNameError as error:
@@ -162,10 +165,9 @@ def _target(given: int | float | str | Fraction, unit: str, reader: QuantityRead
     if not found.expr.free_symbols:
         if not 0 < found.expr <= 10**40:
             raise OptionError(f"{quoted(given.strip())} is out of range; give a number above 0 and at most 1e40")
-        return found.expr, given.strip() if given.strip().endswith(
-            "%"
-        ) else f"{cell(_fraction(found.expr))} {unit}".strip()
-    return found.expr, given.strip()
+        spelt = given.strip() if given.strip().endswith("%") else f"{cell(_fraction(found.expr))} {unit}".strip()
+        return found.expr, spelt, ()
+    return found.expr, given.strip(), found.formulas
 
 
 def _fraction(number: Expr) -> Fraction:
@@ -186,11 +188,11 @@ def _percentage(share: str) -> Rational:
     return part
 
 
-def whole_amount(value: int | float | str | None, unit: str) -> int:
+def whole_amount(value: int | float | str | Fraction | None, unit: str) -> int:
     """Return an amount as a whole number. Raises OptionError."""
     if isinstance(value, str):
         found = amount(value, unit)
-    elif isinstance(value, bool) or value is None or (isinstance(value, float) and not value.is_integer()):
+    elif isinstance(value, bool) or value is None or value % 1 != 0:
         raise OptionError(f"{value!r} is not a total; give a whole number, such as 7e9")
     else:
         found = int(value)

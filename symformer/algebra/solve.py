@@ -36,7 +36,7 @@ from .free_sizes import FreeSizes
 from .grid import Axis, Grid, length
 from .numpy_import import array_namespace, has_numpy
 from .open_model import Given, OpenModel, Where, condition_lines
-from .quantity_conditions import QuantityCondition, bracketed
+from .quantity_conditions import QuantityCondition, bracketed, held_conditions
 from .result import FormulaAnswer, Told, ignore_progress
 from .row_program import RowProgram, compile_for_rows
 from .search_boxes import MOST as COMBINATIONS
@@ -172,12 +172,13 @@ class Solutions(FormulaAnswer):
 
     @cached_property
     def _held(self) -> tuple[Program, ...]:
-        """The conditions of the formula, and the given ones with those of their formulas, as programs."""
+        """All conditions as programs: of the formula, the given ones, and of the formulas in them."""
         known = frozenset({*self._given, *self._names, *map(str, self.free)})
         made = [Program(Quotient(Polynomial()), self._program.definitions, self._program.conditions)]
         made += [
             each.at(self._given) for condition in self.conditions for each in condition.programs(self._substituted)
         ]
+        made += [held_conditions(each).at(self._given) for each in self.goal.formulas]
         return tuple(each.concerned(known) for each in made)
 
     @cached_property
@@ -841,7 +842,7 @@ def solve(
     (formula,) = posed.formulas
     unbounded = total is None and at_most is None and not posed.conditions
     if is_integral(formula) and not posed.conditions and (not texts or unbounded):
-        wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit, share, reserve)  # type: ignore[arg-type]
+        wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit, share, reserve)
     elif unbounded:
         raise OptionError("give either a total or an upper limit, such as --total 7e9 or --at-most 7e9")
     else:

@@ -58,20 +58,18 @@ def program(
     what: str = "",
     totals: Container[Symbol] = (),
     whole: bool = True,
-    replaced: Container[Symbol] = (),
 ) -> Program:
     """Return the program of an expression with its conditions and the relations between sizes.
 
     Of the sizes that relations determine, only ``totals`` can be zero: the number of layers of one kind. The value is
-    an integer, unless ``whole`` is False. ``replaced`` are the sizes that only this formula replaces.
+    an integer, unless ``whole`` is False.
     """
     writer, relations = _Writer(), relations or {}
     value = writer.read(expr)
     held = []
     for size, relation in relations.items():
         least = 0 if size in totals and not relation.is_positive else 1
-        held += [writer.sound(size, relation, least)]
-        held += [] if size in replaced else [writer.equal(size, relation)]
+        held += [writer.sound(size, relation, least), writer.equal(size, relation)]
     for each in conditions:
         held.append(writer.held(each, relations))
     if whole and value.denominator != UNIT:

@@ -941,7 +941,7 @@ class Combination(Formula):
         relations: Relations = {}
         conditions: list[Condition] = []
         for each in operands:
-            own, kept = _held(each)
+            own, kept = held(each)
             conditions += own
             for target, value in kept.items():
                 if relations.setdefault(target, value) != value:
@@ -1120,7 +1120,7 @@ def _line(id: str, expr: Expr) -> AccountLine:
     return AccountLine("", "", ONE, terms=(Term(id, (expr,)),))
 
 
-def _held(formula: Formula) -> tuple[Iterable[Condition], Relations]:
+def held(formula: Formula) -> tuple[Iterable[Condition], Relations]:
     """Return the conditions and relations of an operand; those that partial() set are in its expression already."""
     if not formula.fixed:
         return formula.constraints, formula.relations

@@ -86,7 +86,7 @@ def measured(text: str, unit: str = "") -> tuple[Fraction, str]:
     Raises
     ------
     ArithmeticTextError
-        If it is no such number, or in another unit.
+        If it is not a number, or if it is in another unit.
 
     Examples
     --------

@@ -46,7 +46,7 @@ def parse(
     any_name
         Accept every name, for formulas that symformer saved itself.
     names
-        Further names that may occur, each with what it stands for.
+        Further names that may occur, each with its value.
     shown
         The text that messages quote, if it is not ``text``.
 

@@ -186,7 +186,7 @@ def expression(text: str, named: Named, own: Collection[Symbol] = ()) -> ParsedE
 def conditions(text: str, named: Named, own: Collection[Symbol] = ()) -> tuple[ParsedCondition, ...]:
     """Parse conditions that are joined by ``and``, or chained as in ``1e9 <= params <= 2e9``.
 
-    Raises OptionError if there is no relation, and the errors of ``expression``.
+    Raises OptionError if there is no relation, and the same errors as ``expression``.
 
     >>> [each.text for each in conditions("1 < E <= 8 and A divides E", lambda word: "")]
     ['1 < E', 'E <= 8', 'A divides E']
