@@ -13,9 +13,9 @@ from sympy import Add, Symbol, expand
 from ..formulas.account import Line as AccountLine
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
+from ..formulas.operation_names import row_names
 from ..formulas.part_labels import REST
 from ..formulas.ratio import Ratio
-from ..formulas.row_names import row_names
 from ..formulas.structured_form import StructuredForm, structured
 from ..formulas.time_bound import TimeBound
 from ..language.errors import joined

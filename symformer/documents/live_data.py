@@ -16,8 +16,8 @@ from ..formulas import ranks
 from ..formulas.breakdown import Row
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula, affects_formula
+from ..formulas.operation_names import row_names
 from ..formulas.ratio import Ratio
-from ..formulas.row_names import row_names
 from ..language.arithmetic import MAX_INTEGER
 from ..language.errors import DocumentError
 from ..language.notation.data import Data, data

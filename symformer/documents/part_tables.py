@@ -11,7 +11,7 @@ from ..formulas.account import Measure, Term, together
 from ..formulas.derivation import Section
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
-from ..formulas.row_names import term_name
+from ..formulas.operation_names import term_name
 from ..language.notation.display_tree import Sum, tree
 from ..ledger.facts import OperationKind
 from ..output.blocks import Block, Line, Math, Paragraph, Ref, Table, capital, listed, maybe

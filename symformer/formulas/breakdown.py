@@ -15,7 +15,7 @@ from ..output.blocks import BriefBlock, Code, Heading, Line, Math, Paragraph, Ta
 from ..output.notebook import Shown
 from ..output.tabular import Tabular
 from . import ranks
-from .row_names import row_names
+from .operation_names import row_names
 
 if TYPE_CHECKING:
     from .formula import Formula

@@ -19,9 +19,9 @@ from ..formulas import ranks
 from ..formulas.account import Line
 from ..formulas.derivation import Derivation
 from ..formulas.formula import Formula
+from ..formulas.operation_names import row_names
 from ..formulas.ratio import Ratio
 from ..formulas.rewriting import Rewriting
-from ..formulas.row_names import row_names
 from ..language.errors import CatalogueError, RuleError, SymformerError
 from ..language.frozen import Immutable
 from ..language.notation.display_tree import Label

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...algebra import role_totals
 from ...formulas.account import Line
-from ...formulas.row_names import standard_term
+from ...formulas.operation_names import standard_term
 from ...ledger.facts import (
     AVERAGED,
     COPIES,
