@@ -147,6 +147,7 @@ def compare_structures(
     swaps: tuple[Sizes, Sizes] = ({}, {})
     for left, right in pairs:
         _align(one.get(left), two.get(right), swaps, notes, (first, second))
+    notes = [*_with_relations(notes, swaps, (first, second))]
     notes += [
         SizeNote(0, None, f"The formula of {model.title} excludes {words}; {name}=true includes them.")
         for model in (first, second)
@@ -321,7 +322,7 @@ def _align(
         return
     sides = ((one, two, swaps[0], models[0], models[1]), (two, one, swaps[1], models[1], models[0]))
     for name, letters in _ALIGNED:
-        for side, (mine, theirs, swap, model, _) in enumerate(sides):
+        for side, (mine, theirs, swap, model, other) in enumerate(sides):
             size, value = getattr(mine, name), getattr(theirs, name)
             if size not in letters or value is None or size in value.free_symbols:
                 continue
@@ -331,6 +332,9 @@ def _align(
                 swap[size] = value
                 if model.relations.get(size) != value:
                     notes.append(SizeNote.equal(side, size, value, model.title))
+                    if name == "kv_heads" and mine.heads != mine.kv_heads:
+                        said = _MULTI_QUERY if value == 1 else _MULTI_HEAD
+                        notes.append(SizeNote(side, size, f"{other.title} has {said}."))
     if one.kv_heads is not None and two.kv_heads is not None:
         left, right = one.kv_heads.xreplace(swaps[0]), two.kv_heads.xreplace(swaps[1])
         for each, heads in ((one, left), (two, right)) if left != right else ():
@@ -341,6 +345,24 @@ def _align(
             said = f"In {model.title}, {{D_rope}} may equal the head dimension; then whole heads rotate."
             notes.append(SizeNote(0, None, said))
     _align_depths(sides, notes)
+
+
+def _with_relations(
+    notes: Sequence[SizeNote], swaps: tuple[Sizes, Sizes], models: tuple[Model, Model]
+) -> Iterator[SizeNote]:
+    """Yield the notes, with the relations that only one of the models has, such as H = 4*E.
+
+    The other model has the size of the relation as a free size, or expresses one of its own sizes in it.
+    """
+    for note in notes:
+        if not note.equation or swaps[note.side].get(note.size) not in models[1 - note.side].relations:
+            yield note
+    for side, (model, other) in enumerate(zip(models, reversed(models), strict=True)):
+        own = {size: value for size, value in other.relations.items() if size not in swaps[side]}
+        own |= {size: other.relations[value] for size, value in swaps[side].items() if value in other.relations}
+        for size, value in own.items():
+            if model.relations.get(size) != value:
+                yield SizeNote.equal(side, size, value, model.title)
 
 
 def _align_depths(

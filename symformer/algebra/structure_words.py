@@ -50,8 +50,13 @@ _CONTRASTS = (
     ),
     ("biases in the cross-attention", " except for the keys", "biases in all projections of the cross-attention"),
     ("layer norms", " without a", "layer norms with a scale and a bias"),
+    (
+        "expert weights from a softmax over the chosen experts",
+        " (with",
+        "expert weights from a softmax over the chosen experts (which also determine the choice)",
+    ),
     *(
-        (f"expert weights from {scores}", " (with", f"expert weights from {scores} (which also determine the choice)")
+        (f"expert weights from {scores}", ", divided", f"expert weights from {scores}, not divided by their sum,")
         for scores in ("a softmax over all experts", "sigmoids")
     ),
 )
