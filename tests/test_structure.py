@@ -309,15 +309,23 @@ def test_a_part_of_a_mixer_in_some_layers_is_no_further_difference() -> None:
             "lfm2-moe",
             "(not of their outputs) instead of expert weights from sigmoids",
         ),
-        ("deepseek-v3", "deepseek-v2", "expert weights from sigmoids instead of expert weights from a softmax over all"),
+        (
+            "deepseek-v3",
+            "deepseek-v2",
+            "expert weights from sigmoids instead of expert weights from a softmax over all",
+        ),
         (
             "dots1",
             "deepseek-v3",
-            "sigmoids, divided by their sum if norm_topk_prob is true, and multiplied by a constant (with a bias for the "
-            "choice and groups of experts, ranked by the sum of their two highest biased scores) instead of expert "
+            "sigmoids, divided by their sum if norm_topk_prob is true, and multiplied by a constant (with a bias for "
+            "the choice and groups of experts, ranked by the sum of their two highest biased scores) instead of expert "
             "weights from sigmoids, divided by their sum and multiplied by a constant (with a bias",
         ),
-        ("jamba", "qwen2-moe", "not divided by their sum instead of expert weights from a softmax over all experts, div"),
+        (
+            "jamba",
+            "qwen2-moe",
+            "not divided by their sum instead of expert weights from a softmax over all experts, div",
+        ),
     ],
 )
 def test_both_sides_of_a_replacement_are_told_apart(first: str, second: str, said: str) -> None:

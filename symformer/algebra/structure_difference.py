@@ -195,7 +195,7 @@ def compare_structures(
                 found.append(PartDifference(name, changes, FrozenDict(own), FrozenDict({} if changes else each_side)))
     return StructureComparison(
         (first, second),
-        tuple(_joined(found)),
+        tuple(_with_inputs([*_joined(found)])),
         FrozenDict(totals),
         FrozenDict(refused),
         (FrozenDict(swaps[0]), FrozenDict(swaps[1])),
@@ -267,6 +267,29 @@ def _joined(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
             name = f"{part} of the {ENCODER} and the {DECODER}"
             yield PartDifference(name, each.changes, FrozenDict(both), FrozenDict(sides))
         elif each.part not in joined:
+            yield each
+
+
+def _with_inputs(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
+    """Yield the differences, with an audio embedding instead of a token embedding as one input of the stack."""
+    audio, tokens = PARTS["audio"], PARTS["tokens"]
+    kinds = {each.part: each.kind for each in found}
+    replaced = {each.part.removeprefix(audio) for each in found if each.part.startswith(audio)}
+    replaced = {
+        stack for stack in replaced if {kinds[f"{audio}{stack}"], kinds.get(f"{tokens}{stack}")} == {"added", "removed"}
+    }
+    parts = {each.part: each for each in found}
+    for each in found:
+        if each.part.removeprefix(audio) in replaced:
+            stack = each.part.removeprefix(audio)
+            other = parts[f"{tokens}{stack}"]
+            sides = [
+                tuple(phrase for part in (each, other) for change in part.changes for phrase in getattr(change, side))
+                for side in ("own", "other")
+            ]
+            both = {name: expand(amount + other.amounts[name]) for name, amount in each.amounts.items()}
+            yield PartDifference(f"input{stack}", (StructureChange("input", *sides),), FrozenDict(both))
+        elif each.part.removeprefix(tokens) not in replaced:
             yield each
 
 

@@ -45,6 +45,7 @@ from ..components.moe import (
 from ..components.recurrent_block import RecurrentBlock
 from ..components.relative_attention import RelativeAttention
 from ..components.rms_norm import RMSNorm
+from ..components.rotary_positions import IDS
 from ..components.selective_scan import SelectiveScan
 from ..components.self_attention import SelfAttention
 from ..components.short_convolution import ShortConvolution
@@ -69,8 +70,8 @@ _DIVIDED, _MAYBE_DIVIDED = "divided by their sum", "divided by their sum if norm
 _MULTIPLIED = "multiplied by a constant"
 _BIAS = "with a bias for the choice"
 _BIAS_AND_GROUPS = f"{_BIAS} and groups of experts, ranked by the sum of their two highest biased scores"
-# A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones. The words
-# after a comma or in parentheses are details, which a comparison in a few words leaves out.
+# A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones. The
+# words after a comma or in parentheses are details, which a comparison in a few words leaves out.
 _ROUTING = {
     SOFTMAX: _OVER_CHOSEN,
     SOFTMAX_OF_CHOSEN: _OVER_CHOSEN,
@@ -327,11 +328,14 @@ def _window(part: SelfAttention) -> str:
 
 
 def rotary(part: Component) -> str:
-    """Return the phrase for rotary positions, which states how much of each head rotates."""
+    """Return the phrase for rotary positions, which states the axes of positions and how much of each head rotates."""
     positions = part.positions if isinstance(part, SelfAttention) else None
+    axes = (
+        f" for {axes}" if (axes := IDS if isinstance(part, JointAttention) else getattr(positions, "axes", "")) else ""
+    )
     if positions is None or positions.width in (D, part.head_width):  # type: ignore[attr-defined]
-        return "rotary positions"
-    return f"rotary positions on {{{code(positions.width)}}} elements of each head"
+        return f"rotary positions{axes}"
+    return f"rotary positions{axes} on {{{code(positions.width)}}} elements of each head"
 
 
 def projections_with_bias(part: Component) -> list[str]:

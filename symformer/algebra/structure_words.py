@@ -35,6 +35,7 @@ _SHORT = {
 # A phrase, the words that the phrase of the other model has in addition, and the phrase that states their opposite.
 _CONTRASTS = (
     ("GELU", " (", "exact GELU"),
+    ("a token embedding", ", shared with the decoder", "a token embedding of its own"),
     ("a token embedding", " of width", "a token embedding of width {E}"),
     ("learned position embeddings", " with {", "learned position embeddings without unused rows"),
     ("learned position embeddings", ", interpolated", "learned position embeddings without interpolation"),
