@@ -283,12 +283,11 @@ def _with_inputs(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
         if each.part.removeprefix(audio) in replaced:
             stack = each.part.removeprefix(audio)
             other = parts[f"{tokens}{stack}"]
-            sides = [
-                tuple(phrase for part in (each, other) for change in part.changes for phrase in getattr(change, side))
-                for side in ("own", "other")
-            ]
+            every = [change for part in (each, other) for change in part.changes]
+            own = tuple(phrase for change in every for phrase in change.own)
+            others = tuple(phrase for change in every for phrase in change.other)
             both = {name: expand(amount + other.amounts[name]) for name, amount in each.amounts.items()}
-            yield PartDifference(f"input{stack}", (StructureChange("input", *sides),), FrozenDict(both))
+            yield PartDifference(f"input{stack}", (StructureChange("input", own, others),), FrozenDict(both))
         elif each.part.removeprefix(tokens) not in replaced:
             yield each
 
