@@ -11,10 +11,11 @@ from ..formulas.account import Measure, Term, together
 from ..formulas.derivation import Section
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
+from ..formulas.part_labels import modules_apart
 from ..formulas.row_names import term_name
 from ..language.notation.display_tree import Sum, tree
 from ..ledger.facts import OperationKind
-from ..output.blocks import Block, Line, Math, Paragraph, Ref, Table, capital, listed, maybe
+from ..output.blocks import Block, Code, Line, Math, Paragraph, Ref, Table, capital, listed, maybe
 from .layer_lists import class_path, in_class
 from .part_computations import PartComputations
 from .part_places import named, title_of
@@ -81,7 +82,10 @@ def _whose(section: Section, formula: Formula) -> Line:
     title = title_of(section, formula)
     shown = inside and not line.is_kind and isinstance(title, str)
     named: Line = [f"the {str(title)[0].lower()}{str(title)[1:]} of "] if shown else []
-    return [*named, *where, *(["; the table is the same for the other places listed above"] if len(paths) > 1 else [])]
+    apart = [path.removesuffix(".*") for path in modules_apart(line, formula.root)]
+    without: Line = [" without ", *listed(*([Code(path)] for path in apart))] if apart else []
+    same: Line = ["; the table is the same for the other places listed above"] if len(paths) > 1 else []
+    return [*named, *where, *without, *same]
 
 
 def unit_of(formula: Formula) -> str:

@@ -98,10 +98,21 @@ def _words(line: Line, root: Line, common: bool, calls: Mapping[str, int]) -> li
         return [*words, COMMON]
     if line is root or not line.path or line.among is not None:
         return words
+    return [*words, REST] if any(name.endswith(".*") for name in modules_apart(line, root)) else words
+
+
+def modules_apart(line: Line, root: Line) -> tuple[str, ...]:
+    """Return the modules inside the module of a part that do not belong to the part, such as the mergers of an encoder.
+
+    Their paths start at the module; a list of layers ends in ``.*``.
+    """
+    if line is root or not line.path or line.among is not None:
+        return ()
     inside = {id(below) for below in line.walk()}
-    apart = any(
-        each.path.startswith(f"{line.path}.") and each.path.endswith(".*") and id(each) not in inside
+    found = [
+        each.path
         for each in root.parts()
-        if each.key.startswith(f"{line.key}.")
-    )
-    return [*words, REST] if apart else words
+        if id(each) not in inside and each.key.startswith(f"{line.key}.") and each.path.startswith(f"{line.path}.")
+    ]
+    outermost = [path for path in found if not any(path.startswith(f"{other}.") for other in found)]
+    return tuple(dict.fromkeys(path.removeprefix(f"{line.path}.") for path in outermost))
