@@ -24,7 +24,7 @@ from .part_places import named, title_of
 def term_table(section: Section, columns: tuple[str, str], formula: Formula) -> Table:
     rows: list[Sequence[Line]] = []
     for line, term in section.terms:
-        rows.append([[named(term_label(section, line, term), formula)], *_amount(term)])
+        rows.append([[named(term_label(section, line, term), formula)], *_amount(term, formula.measure)])
     return _table(section, columns, formula, rows)
 
 
@@ -41,13 +41,18 @@ def parts_table(section: Section, columns: tuple[str, str], formula: Formula, pl
             each = expand((line.count * line.each).xreplace(formula.display_relations))
             rows.append([[named(name, formula)], [], [Math.of(each), " by ", Ref(places[line.key])]])
         for term in together(line.terms) if line.entry is not None else ():
-            rows.append([[named(term_label(section, line, term), formula)], *_amount(term)])
+            rows.append([[named(term_label(section, line, term), formula)], *_amount(term, formula.measure)])
     return _table(section, columns, formula, rows)
 
 
-def _amount(term: Term) -> list[Line]:
+def _amount(term: Term, measure: Measure) -> list[Line]:
     """Return the factors of a term and their expanded product."""
-    return [[Math.shape(term.factors)], [Math.of(expand(term.expr))]]
+    return [[shape_of(term, measure)], [Math.of(expand(term.expr))]]
+
+
+def shape_of(term: Term, measure: Measure) -> Math:
+    """Return the factors of a term: in a count of parameters, the shape of a weight in torch, with axes of size 1."""
+    return Math.shape(term.factors, whole=measure.unit == "elements")
 
 
 def term_label(section: Section, line: AccountLine, term: Term) -> str:
