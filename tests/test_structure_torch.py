@@ -176,3 +176,13 @@ def test_whisper_reads_audio_where_mbart_reads_the_table_of_its_decoder() -> Non
     assert (own, other) == (("convolutions over audio frames",), ("a token embedding, shared with the decoder",))
     difference = sf.compare("whisper", "mbart").structure
     assert not any(each.part.startswith(("audio", "token")) for each in difference.differences)
+
+
+def test_every_latent_of_deepseek_v3_has_an_rms_norm() -> None:
+    config = transformers.DeepseekV3Config(num_hidden_layers=1, vocab_size=11)
+    with torch.device("meta"):
+        attention = transformers.DeepseekV3Model(config).layers[0].self_attn
+    norms = [module for module in attention.modules() if type(module).__name__ == "DeepseekV3RMSNorm"]
+    assert [norm.weight.numel() for norm in norms] == [config.q_lora_rank, config.kv_lora_rank]
+    found = sf.compare("deepseek-v3", "gpt2").structure
+    assert any("an RMS norm of each latent" in change.own for each in found.differences for change in each.changes)

@@ -239,10 +239,15 @@ def mixer_details(part: Component) -> list[str]:
             return _attention_details(part)
         case LatentAttention():
             found = ["a latent of rank {R_q} for the queries"] if part.query_latent else []
+            found.append("an RMS norm of each latent")
             found += ["an indexer that chooses {K_idx} keys for each query"] if part.indexer else []
             return [*found, *(["the keys that the indexer of an earlier layer has chosen"] if part.reused else [])]
         case CompressedAttention():
-            found = ["a latent of rank {R_q} for the queries", "a grouped output projection of rank {R_out}"]
+            found = [
+                "a latent of rank {R_q} for the queries",
+                "an RMS norm of each latent",
+                "a grouped output projection of rank {R_out}",
+            ]
             return [*found, *(["an indexer that chooses {K_idx} keys for each query"] if part.keys == "sparse" else [])]
         case SelectiveScan():
             scale = "" if part.norm_scale else " without scales"
