@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .documents.model_table import table
     from .formulas.formula import Formula
     from .language.errors import (
+        AmbiguousRunError,
         ArithmeticTextError,
         CatalogueError,
         CheckpointError,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from .witness import trace, verify
 
 __all__ = [
+    "AmbiguousRunError",
     "ArithmeticTextError",
     "CatalogueError",
     "Certificate",
@@ -136,6 +138,7 @@ _HOMES = {
     "Model": "models.model",
     "OptionError": "language.errors",
     "OutputError": "language.errors",
+    "AmbiguousRunError": "language.errors",
     "ReadingError": "language.errors",
     "RegistrationError": "language.errors",
     "RuleError": "language.errors",

@@ -134,7 +134,7 @@ def test_short_form_of_a_component_says_what_it_is_and_explains_its_figure() -> 
     short = document(model, ["params"], "1", form="short")
     said = words(short)
     assert "every element of every weight" in said
-    assert "SwiGLU, a gated feed-forward network with silu" in said
+    assert "SwiGLU, a gated feed-forward network with SiLU" in said
     assert "No stored certificate" not in said
     assert "no certificate" in short.subtitle
     assert symbols(short) == ["B", "S", "E", "H"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from click.testing import CliRunner
-from sympy import Add, Expr, Integer, Symbol, expand, prime
+from sympy import Add, Expr, Integer, Symbol, expand, prime, solve
 
 import symformer as sf
 from symformer import architectures
@@ -24,6 +25,7 @@ from symformer.components.gated_mlp import GatedMLP
 from symformer.components.moe import MoE
 from symformer.documents.derivation_document import document
 from symformer.documents.formats import render
+from symformer.language.arithmetic import parse
 from symformer.language.symbols import (
     A,
     B,
@@ -36,6 +38,7 @@ from symformer.language.symbols import (
     L,
     L_dec,
     L_enc,
+    L_global,
     L_moe,
     M,
     P,
@@ -50,6 +53,7 @@ from symformer.ledger.facts import Activation
 from symformer.models.model import Model
 from symformer.output.blocks import Block, Code, Heading, Paragraph, Table, plain
 from symformer.quantities import quantity
+from symformer.views.stored_summaries import relative_of
 
 # One architecture for each kind of part: norms, positions, biases, experts, latents, mixers, stacks, images.
 SAMPLE = (
@@ -210,7 +214,8 @@ def test_key_value_heads_are_a_difference_of_sizes() -> None:
     assert [each.part for each in found.differences] == ["positions"]
     assert found.equalities[0] == {G: A, D: E / A}
     notes = [line for line in printed("starcoder2", "gpt2").splitlines() if line.startswith("To compare at equal")]
-    assert notes == ["To compare at equal sizes, the formula of StarCoder 2 uses G = A and D = E/A."]
+    assert notes == ["To compare at equal sizes, the formula of StarCoder 2 uses G = A, D = E/A and H = 4E."]
+    assert found.size_notes[1:] == ("GPT-2 has a key/value head for each query head.",)
     both = sf.compare("llama-2-7b", "llama-2-70b").structure
     assert both.same
     assert both.differing_sizes[G] == (32, 8)
@@ -232,6 +237,44 @@ def test_a_size_that_the_model_itself_expresses_in_another_is_no_difference() ->
     found = structure("gpt2", "gpt1")
     assert found.equalities[0] == {H: 4 * E}
     assert found.size_notes == ()
+
+
+def _related() -> Iterator[Any]:
+    """Yield each architecture with its nearest relative. All pairs but those with one relation are exhaustive."""
+    for name in architectures.names():
+        relative = relative_of(name)
+        if relative is None:
+            continue
+        relations = [architectures.architecture_class(each).relations for each in (name, relative.name)]
+        marks = [] if relations[0] != relations[1] else [pytest.mark.exhaustive]
+        yield pytest.param(name, relative.name, marks=marks)
+
+
+_EQUATION = re.compile(r"\{([^{}]+)\} = \{([^{}]+)\}")
+
+
+@pytest.mark.parametrize(("name", "relative"), [*_related()])
+def test_the_notes_on_sizes_state_all_that_two_totals_need_to_be_compared(name: str, relative: str) -> None:
+    """The formulas of both models, which are those of their classes, differ by the total at the sizes of the notes."""
+    found = compared_to_relative(architectures.architecture(name), relative, ("params",))
+    totals = [model.params.expanded for model in found.models]
+    relations = {size: value for model in found.models for size, value in model.relations.items()}
+    difference = found.totals["params"].xreplace(relations)
+    for side, model in enumerate(found.models):
+        start = f"To compare at equal sizes, the formula of {model.title} uses "
+        stated = [each for note in found.size_notes if note.startswith(start) for each in _EQUATION.findall(note)]
+        equal = {parse(size, any_name=True): parse(value, any_name=True) for size, value in stated}
+        for _ in range(2):  # the value of one equation can have the size of another
+            totals[side] = totals[side].xreplace(equal)
+            difference = difference.xreplace(equal)
+        assert all(size not in difference.free_symbols for size in equal)
+    sums = [[size - value for size, value in model.component.totals.items()] for model in found.models]
+    every = [*sums[0], *sums[1]]  # the layers of all kinds sum to L in both models
+    if (name, relative) == ("gemma3n", "gemma2"):  # Gemma 3n has the kinds of Gemma 2 and more: only L is the same
+        totals[1], every = totals[1].subs(solve(sums[1], L_global, dict=True)[0]), sums[0]
+    (depths,) = solve(every, dict=True) or [{}]
+    one, two, both = (each.subs(depths) for each in (*totals, difference))
+    assert expand(one - two - both) == 0
 
 
 def test_a_part_of_a_mixer_in_some_layers_is_no_further_difference() -> None:
@@ -267,13 +310,24 @@ def test_a_part_of_a_mixer_in_some_layers_is_no_further_difference() -> None:
         (
             "llama4",
             "lfm2-moe",
-            "(not of their outputs) instead of expert weights from sigmoids (with a bias for the choice)",
+            "(not of their outputs) instead of expert weights from sigmoids",
         ),
         (
             "deepseek-v3",
             "deepseek-v2",
-            "expert weights from sigmoids (with a bias and groups of experts for the choice) instead of expert weights "
-            "from a softmax over all experts (with groups of experts for the choice)",
+            "expert weights from sigmoids instead of expert weights from a softmax over all",
+        ),
+        (
+            "dots1",
+            "deepseek-v3",
+            "sigmoids, divided by their sum if norm_topk_prob is true, and multiplied by a constant (with a bias for "
+            "the choice and groups of experts, ranked by the sum of their two highest biased scores) instead of expert "
+            "weights from sigmoids, divided by their sum and multiplied by a constant (with a bias",
+        ),
+        (
+            "jamba",
+            "qwen2-moe",
+            "not divided by their sum instead of expert weights from a softmax over all experts, div",
         ),
     ],
 )
@@ -293,7 +347,12 @@ def test_weights_that_a_published_total_excludes_are_not_absent() -> None:
     assert "It uses RMS norms instead of layer norms without a bias." in default.sentences
     assert "The formula of PaLM excludes the norm scales; norm_scales=true includes them." in default.size_notes
     found = compared_to_relative(architectures.architecture("llama"), "palm")
-    assert found.size_notes == ("To compare at equal sizes, the formula of Llama uses {G} = {1}.",)
+    # Chowdhery et al. 2022, section 2: the feed-forward size is always 4 d_model, and the key/value projections are
+    # shared by all heads
+    assert found.size_notes == (
+        "To compare at equal sizes, the formula of Llama uses {G} = {1} and {H} = {4*E}.",
+        "PaLM has one key/value head for all query heads.",
+    )
     # two norms in each layer instead of one, and an untied head; the last norm has E scales in both models
     assert found.totals["params"] == L * E + V * E
     (variant,) = (option for option in sf.model("palm", norm_scales=True).component.changed_options.items())
@@ -417,9 +476,14 @@ def test_stated_relatives_are_other_architectures() -> None:
 
 
 def test_layers_are_counted_by_the_letter_for_their_sum() -> None:
-    """Kimi Linear has experts in L_attn + L_lin_x layers, which are L_moe, as in DeepSeek-V3: no difference."""
+    """Kimi Linear has experts in L_attn + L_lin_x layers, which are L_moe, as in DeepSeek-V3.
+
+    The experts differ in one word: Kimi Linear divides their weights only if its config states so.
+    """
     found = compare_structures(architectures.architecture("kimi-linear"), architectures.architecture("deepseek-v3"))
-    assert [each.part for each in found.differences] == ["positions", "mixer"]
+    assert [each.part for each in found.differences] == ["positions", "mixer", "MLP"]
+    assert found.differences[2].amounts["params"] == 0
+    assert [each.aspect for each in found.differences[2].changes] == ["routing"]
     assert {size.name for size in found.totals["params"].free_symbols} >= {"L_lin", "L_attn"}
     assert "L_moe" not in {size.name for size in found.totals["params"].free_symbols}
     # Jamba uses L_moe for layers with Mamba and experts, so its layers are not compared by these letters

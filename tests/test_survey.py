@@ -236,8 +236,8 @@ def test_a_line_ends_at_the_learned_positions_of_its_model() -> None:
     assert [x for x, _ in flops.lines[0].points] == [64, 128, 256, 448]
     assert all(not figure.floats for curve in (flops, cache) for figure in curve.figures())
     document = surveyed("whisper-tiny", "llama-3-8b")
-    (said,) = [each for each in told(document) if "positions of a model" in each]
-    assert "Beyond the learned positions of a model, it has no value, and the tables have a dash." in said
+    (said,) = [each for each in told(document) if "its learned positions" in each]
+    assert "A model has no value beyond its learned positions; the tables show a dash." in said
     assert said.endswith("are also evaluated beyond the context length of their training.")
     assert "placement: none" in render(document, "typ").decode()
 

@@ -147,6 +147,7 @@ def compare_structures(
     swaps: tuple[Sizes, Sizes] = ({}, {})
     for left, right in pairs:
         _align(one.get(left), two.get(right), swaps, notes, (first, second))
+    notes = [*_with_relations(notes, swaps, (first, second))]
     notes += [
         SizeNote(0, None, f"The formula of {model.title} excludes {words}; {name}=true includes them.")
         for model in (first, second)
@@ -194,7 +195,7 @@ def compare_structures(
                 found.append(PartDifference(name, changes, FrozenDict(own), FrozenDict({} if changes else each_side)))
     return StructureComparison(
         (first, second),
-        tuple(_joined(found)),
+        tuple(_with_inputs([*_joined(found)])),
         FrozenDict(totals),
         FrozenDict(refused),
         (FrozenDict(swaps[0]), FrozenDict(swaps[1])),
@@ -269,6 +270,28 @@ def _joined(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
             yield each
 
 
+def _with_inputs(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
+    """Yield the differences, with an audio embedding instead of a token embedding as one input of the stack."""
+    audio, tokens = PARTS["audio"], PARTS["tokens"]
+    kinds = {each.part: each.kind for each in found}
+    replaced = {each.part.removeprefix(audio) for each in found if each.part.startswith(audio)}
+    replaced = {
+        stack for stack in replaced if {kinds[f"{audio}{stack}"], kinds.get(f"{tokens}{stack}")} == {"added", "removed"}
+    }
+    parts = {each.part: each for each in found}
+    for each in found:
+        if each.part.removeprefix(audio) in replaced:
+            stack = each.part.removeprefix(audio)
+            other = parts[f"{tokens}{stack}"]
+            every = [change for part in (each, other) for change in part.changes]
+            own = tuple(phrase for change in every for phrase in change.own)
+            others = tuple(phrase for change in every for phrase in change.other)
+            both = {name: expand(amount + other.amounts[name]) for name, amount in each.amounts.items()}
+            yield PartDifference(f"input{stack}", (StructureChange("input", own, others),), FrozenDict(both))
+        elif each.part.removeprefix(tokens) not in replaced:
+            yield each
+
+
 def _formula(model: Model, name: str, conventions: Mapping[str, str]) -> Formula:
     """Return a formula in all sizes of a model, without relations between them except totals of layers."""
     question = find_quantity(name)
@@ -321,7 +344,7 @@ def _align(
         return
     sides = ((one, two, swaps[0], models[0], models[1]), (two, one, swaps[1], models[1], models[0]))
     for name, letters in _ALIGNED:
-        for side, (mine, theirs, swap, model, _) in enumerate(sides):
+        for side, (mine, theirs, swap, model, other) in enumerate(sides):
             size, value = getattr(mine, name), getattr(theirs, name)
             if size not in letters or value is None or size in value.free_symbols:
                 continue
@@ -331,6 +354,9 @@ def _align(
                 swap[size] = value
                 if model.relations.get(size) != value:
                     notes.append(SizeNote.equal(side, size, value, model.title))
+                    if name == "kv_heads" and mine.heads != mine.kv_heads:
+                        said = _MULTI_QUERY if value == 1 else _MULTI_HEAD
+                        notes.append(SizeNote(side, size, f"{other.title} has {said}."))
     if one.kv_heads is not None and two.kv_heads is not None:
         left, right = one.kv_heads.xreplace(swaps[0]), two.kv_heads.xreplace(swaps[1])
         for each, heads in ((one, left), (two, right)) if left != right else ():
@@ -341,6 +367,24 @@ def _align(
             said = f"In {model.title}, {{D_rope}} may equal the head dimension; then whole heads rotate."
             notes.append(SizeNote(0, None, said))
     _align_depths(sides, notes)
+
+
+def _with_relations(
+    notes: Sequence[SizeNote], swaps: tuple[Sizes, Sizes], models: tuple[Model, Model]
+) -> Iterator[SizeNote]:
+    """Yield the notes, with the relations that only one of the models has, such as H = 4*E.
+
+    The other model has the size of the relation as a free size, or expresses one of its own sizes in it.
+    """
+    for note in notes:
+        if not note.equation or swaps[note.side].get(note.size) not in models[1 - note.side].relations:
+            yield note
+    for side, (model, other) in enumerate(zip(models, reversed(models), strict=True)):
+        own = {size: value for size, value in other.relations.items() if size not in swaps[side]}
+        own |= {size: other.relations[value] for size, value in swaps[side].items() if value in other.relations}
+        for size, value in own.items():
+            if model.relations.get(size) != value:
+                yield SizeNote.equal(side, size, value, model.title)
 
 
 def _align_depths(

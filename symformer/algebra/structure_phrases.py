@@ -45,6 +45,7 @@ from ..components.moe import (
 from ..components.recurrent_block import RecurrentBlock
 from ..components.relative_attention import RelativeAttention
 from ..components.rms_norm import RMSNorm
+from ..components.rotary_positions import IDS
 from ..components.selective_scan import SelectiveScan
 from ..components.self_attention import SelfAttention
 from ..components.short_convolution import ShortConvolution
@@ -62,20 +63,33 @@ MIXERS = (
     *(*ATTENTION, SelectiveScan, ChunkedScan, GatedDeltaNet, KimiDeltaAttention, TimeMixing, RecurrentBlock),
     ShortConvolution,
 )
-# A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones.
+_OVER_CHOSEN = "expert weights from a softmax over the chosen experts"
+_OVER_ALL = "expert weights from a softmax over all experts"
+_SIGMOIDS = "expert weights from sigmoids"
+_DIVIDED, _MAYBE_DIVIDED = "divided by their sum", "divided by their sum if norm_topk_prob is true"
+_MULTIPLIED = "multiplied by a constant"
+_BIAS = "with a bias for the choice"
+_BIAS_AND_GROUPS = f"{_BIAS} and groups of experts, ranked by the sum of their two highest biased scores"
+# A softmax over all experts that is divided by its sum over the chosen ones is a softmax over the chosen ones. The
+# words after a comma or in parentheses are details, which a comparison in a few words leaves out.
 _ROUTING = {
-    SOFTMAX: "expert weights from a softmax over the chosen experts",
-    SOFTMAX_OF_CHOSEN: "expert weights from a softmax over the chosen experts",
-    SOFTMAX_UNDIVIDED: "expert weights from a softmax over all experts",
-    SOFTMAX_MAYBE_DIVIDED: "expert weights from a softmax over all experts",
-    SOFTMAX_WITH_BIAS: "expert weights from a softmax over all experts (with a bias for the choice)",
-    SOFTMAX_IN_GROUPS: "expert weights from a softmax over all experts (with groups of experts for the choice)",
-    SIGMOID_OF_CHOSEN: "expert weights from sigmoids",
-    SIGMOID_IN_GROUPS: "expert weights from sigmoids (with a bias and groups of experts for the choice)",
-    SIGMOID_IN_GROUPS_MAYBE_DIVIDED: "expert weights from sigmoids (with a bias and groups of experts for the choice)",
-    SIGMOID_WITH_BIAS: "expert weights from sigmoids (with a bias for the choice)",
-    SIGMOID_WITH_EXPERT_BIAS: "expert weights from sigmoids (with a bias for the choice)",
-    BIAS_OR_TABLE: "expert weights from square roots of softplus (with a bias or a fixed table for the choice)",
+    SOFTMAX: _OVER_CHOSEN,
+    SOFTMAX_OF_CHOSEN: _OVER_CHOSEN,
+    SOFTMAX_UNDIVIDED: _OVER_ALL,
+    SOFTMAX_MAYBE_DIVIDED: f"{_OVER_ALL}, {_MAYBE_DIVIDED},",
+    SOFTMAX_WITH_BIAS: f"{_OVER_CHOSEN} ({_BIAS})",
+    SOFTMAX_IN_GROUPS: (
+        f"{_OVER_ALL}, {_MULTIPLIED} (with groups of experts for the choice, ranked by their highest score)"
+    ),
+    SIGMOID_OF_CHOSEN: _SIGMOIDS,
+    SIGMOID_IN_GROUPS: f"{_SIGMOIDS}, {_DIVIDED} and {_MULTIPLIED} ({_BIAS_AND_GROUPS})",
+    SIGMOID_IN_GROUPS_MAYBE_DIVIDED: f"{_SIGMOIDS}, {_MAYBE_DIVIDED}, and {_MULTIPLIED} ({_BIAS_AND_GROUPS})",
+    SIGMOID_WITH_BIAS: f"{_SIGMOIDS}, {_DIVIDED} ({_BIAS})",
+    SIGMOID_WITH_EXPERT_BIAS: f"{_SIGMOIDS}, {_DIVIDED} and {_MULTIPLIED} ({_BIAS})",
+    BIAS_OR_TABLE: (
+        f"expert weights from square roots of softplus, {_DIVIDED} and {_MULTIPLIED} "
+        "(with a bias or a fixed table for the choice)"
+    ),
     SPARSE_MIXER: "expert weights from SparseMixer (which chooses one expert after the other)",
 }
 OWN_ROUTING = "a rule of its own for the choice and the weights of experts"
@@ -225,10 +239,15 @@ def mixer_details(part: Component) -> list[str]:
             return _attention_details(part)
         case LatentAttention():
             found = ["a latent of rank {R_q} for the queries"] if part.query_latent else []
+            found.append("an RMS norm of each latent")
             found += ["an indexer that chooses {K_idx} keys for each query"] if part.indexer else []
             return [*found, *(["the keys that the indexer of an earlier layer has chosen"] if part.reused else [])]
         case CompressedAttention():
-            found = ["a latent of rank {R_q} for the queries", "a grouped output projection of rank {R_out}"]
+            found = [
+                "a latent of rank {R_q} for the queries",
+                "an RMS norm of each latent",
+                "a grouped output projection of rank {R_out}",
+            ]
             return [*found, *(["an indexer that chooses {K_idx} keys for each query"] if part.keys == "sparse" else [])]
         case SelectiveScan():
             scale = "" if part.norm_scale else " without scales"
@@ -314,11 +333,14 @@ def _window(part: SelfAttention) -> str:
 
 
 def rotary(part: Component) -> str:
-    """Return the phrase for rotary positions, which states how much of each head rotates."""
+    """Return the phrase for rotary positions, which states the axes of positions and how much of each head rotates."""
     positions = part.positions if isinstance(part, SelfAttention) else None
+    axes = (
+        f" for {axes}" if (axes := IDS if isinstance(part, JointAttention) else getattr(positions, "axes", "")) else ""
+    )
     if positions is None or positions.width in (D, part.head_width):  # type: ignore[attr-defined]
-        return "rotary positions"
-    return f"rotary positions on {{{code(positions.width)}}} elements of each head"
+        return f"rotary positions{axes}"
+    return f"rotary positions{axes} on {{{code(positions.width)}}} elements of each head"
 
 
 def projections_with_bias(part: Component) -> list[str]:

@@ -42,7 +42,7 @@ from ..components.wave_encoder import WaveEncoder
 from ..formulas.totals import gathered, given_by
 from ..language.notation.text import code
 from ..language.symbols import P
-from ..ledger.facts import Entry, OperationKind, Scope
+from ..ledger.facts import INDEXED, Entry, OperationKind, Scope
 from .structure_phrases import (
     ATTENTION,
     MIXERS,
@@ -107,13 +107,14 @@ PARTS: Mapping[str, str] = {
     "adapters": "adapters",
 }
 OTHER = "other"
+A_TABLE = "a token embedding"
 CAUSAL, BIDIRECTIONAL = "causal attention", "attention in both directions"  # the phrases of masks
 _NUMBERS = {1: "one sublayer", 2: "two sublayers", 3: "three sublayers"}
 _SIZE = re.compile(r"\{[^}]*\}")  # in a phrase
 _LONG = 50  # characters of a phrase after which a comma precedes the layers that it holds for
 # Aspects that every model with the part has in one form: a difference replaces one form by another.
 CHOICES = (
-    *("tokens", "positions", "embedding norm", "mixer", "mask", "scale", "query and key norms"),
+    *("tokens", "input", "positions", "embedding norm", "mixer", "mask", "scale", "query and key norms"),
     *("cross-attention biases", "MLP", "activation", "routing", "sublayers", "arrangement", "norms"),
     *("final norm", "head"),
 )
@@ -160,7 +161,17 @@ def profiles(component: Component) -> dict[str, StackProfile]:
     if isinstance(component, Architecture):
         counted: dict[str, Any] = dict.fromkeys(component.uncounted, True)
         component = replace(component, **counted)
-    return {name: _profile(component, name, stack) for name, stack in stacks_of(component.ledger.apart.root).items()}
+    root = component.ledger.apart.root
+    found = {name: _profile(component, name, stack) for name, stack in stacks_of(root).items()}
+    if ENCODER in found and any(_is_shared_table(item) for item in _items(root)):
+        found[ENCODER].add("tokens", f"{A_TABLE}, shared with the decoder,")
+    return found
+
+
+def _is_shared_table(item: Entry | Scope) -> bool:
+    """Return whether an item is a token embedding that neither the encoder nor the decoder stores."""
+    starts = (f"{ENCODER}.", f"{DECODER}.")
+    return isinstance(item, Scope) and isinstance(item.part, TokenEmbedding) and not item.name.startswith(starts)
 
 
 def part_structure(scope: Scope) -> tuple[str, ...]:
@@ -286,7 +297,7 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
         case Component() if _path(item).startswith(PROJECTORS):
             found.add("projector", article(part.title[0].lower() + part.title[1:]))
         case TokenEmbedding(width=width):
-            found.add("tokens", "a token embedding" + ("" if str(width) == "E" else f" of width {{{code(width)}}}"))
+            found.add("tokens", A_TABLE + ("" if str(width) == "E" else f" of width {{{code(width)}}}"))
         case PositionEmbedding(fixed=fixed, rows=rows):
             found.rows = rows
             kind = "stored sinusoidal positions" if fixed else "learned position embeddings"
@@ -358,7 +369,7 @@ def _after(found: StackProfile, item: Entry | Scope) -> None:
         case Dropout():
             pass
         case Linear():
-            found.add("head", "a linear projection of the output")
+            found.add("head", _output_layer(part.bias))
         case Component():
             words = part.title[0].lower() + part.title[1:]
             found.add("head", article(words))
@@ -370,13 +381,19 @@ def _after(found: StackProfile, item: Entry | Scope) -> None:
         case OperationKind.MULTIPLY if not item.inputs[1:]:
             found.add("head", "a constant factor of the logits")
         case OperationKind.LINEAR:
-            found.add("head", "a linear output layer")
+            found.add("head", _output_layer(any(weight.path.endswith(".bias") for weight in item.weights)))
+        case OperationKind.SELECT if item.path.endswith(".end"):  # of a text encoder
+            found.add("head", "the end-of-text token" if item.function == INDEXED else "the last token")
         case OperationKind.MATCH:
             found.add("head", "cosines of images and texts")
         case OperationKind.PARAMETER:
             for weight in item.weights:
                 path = weight.path.removesuffix(".weight").removesuffix(".bias")
                 found.add("head", f"a stored tensor {path.rpartition('.')[2]}")
+
+
+def _output_layer(bias: bool) -> str:
+    return f"a linear output layer {'with' if bias else 'without'} a bias"
 
 
 @dataclass

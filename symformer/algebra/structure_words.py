@@ -35,6 +35,7 @@ _SHORT = {
 # A phrase, the words that the phrase of the other model has in addition, and the phrase that states their opposite.
 _CONTRASTS = (
     ("GELU", " (", "exact GELU"),
+    ("a token embedding", ", shared with the decoder", "a token embedding of its own"),
     ("a token embedding", " of width", "a token embedding of width {E}"),
     ("learned position embeddings", " with {", "learned position embeddings without unused rows"),
     ("learned position embeddings", ", interpolated", "learned position embeddings without interpolation"),
@@ -50,8 +51,13 @@ _CONTRASTS = (
     ),
     ("biases in the cross-attention", " except for the keys", "biases in all projections of the cross-attention"),
     ("layer norms", " without a", "layer norms with a scale and a bias"),
+    (
+        "expert weights from a softmax over the chosen experts",
+        " (with",
+        "expert weights from a softmax over the chosen experts (which also determine the choice)",
+    ),
     *(
-        (f"expert weights from {scores}", " (with", f"expert weights from {scores} (which also determine the choice)")
+        (f"expert weights from {scores}", ", divided", f"expert weights from {scores}, not divided by their sum,")
         for scores in ("a softmax over all experts", "sigmoids")
     ),
 )

@@ -15,6 +15,7 @@ from ..components import (
     RotaryPositions,
     SelfAttention,
 )
+from ..components.rotary_positions import GRID
 from ..language.sizes import Divides
 from ..language.symbols import A, E, H, L, N_chan, N_reg, Z, Z_patch
 from ..ledger.facts import ONE, Activation, Tensor
@@ -79,7 +80,7 @@ class DINOv3(Stacked):
             head_width=E / A,
             key_bias=self.key_bias,
             causal=False,
-            positions=RotaryPositions(width=E / A, tokens=PATCHES),
+            positions=RotaryPositions(width=E / A, tokens=PATCHES, axes=GRID),
             weight_dropout="dropout" if self.attention_dropout else "",
         )
         mlp: Component = MLP(activation=self.activation, up="up_proj", act="act_fn", down="down_proj")

@@ -16,6 +16,7 @@ from ..components import (
     TextConditioning,
 )
 from ..components.adaptive_block import PLAIN_NORM, modulate, modulation
+from ..components.rotary_positions import IDS
 from ..configs.rotary_axes import RotaryAxesField
 from ..language.sizes import Divides
 from ..language.symbols import (
@@ -99,7 +100,7 @@ class Flux(Architecture):
             head_width=E / A,
             causal=False,
             head_norm=HEAD_NORM,
-            positions=RotaryPositions(width=E / A),
+            positions=RotaryPositions(width=E / A, axes=IDS),
             query="to_q",
             key="to_k",
             value="to_v",

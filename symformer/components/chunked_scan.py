@@ -37,8 +37,8 @@ class ChunkedScan(Component):
     shapes = "x[B,S,E] -> y[B,S,E]"
     constraints = (
         Divides(G_ssm, A_ssm),
-        AtMost(Integer(2), N_state, NO_CONTRACTION),
-        AtMost(Integer(2), C_chunk, NO_CONTRACTION),
+        AtMost(Integer(2), N_state, NO_CONTRACTION, of_run=True),
+        AtMost(Integer(2), C_chunk, NO_CONTRACTION, of_run=True),
     )
 
     bias: bool = False  # of the input and output projections

@@ -12,7 +12,7 @@ from .base import Component
 from .layer_norm import LayerNorm
 from .mlp import MLP
 from .pre_norm_block import PreNormBlock
-from .rotary_positions import RotaryPositions
+from .rotary_positions import GRID, RotaryPositions
 from .self_attention import SelfAttention
 
 PATCHES = Z**2 / Z_patch**2
@@ -46,7 +46,7 @@ class NativeResolutionEncoder(Component):
             kv_heads=A_vis,
             head_width=E_vis / A_vis,
             causal=False,
-            positions=RotaryPositions(width=E_vis / A_vis, tokens=PATCHES, whole=True),
+            positions=RotaryPositions(width=E_vis / A_vis, tokens=PATCHES, axes=GRID, whole=True),
             softmax="float32",
             fused="qkv",
             output="proj",

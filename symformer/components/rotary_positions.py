@@ -13,6 +13,10 @@ from ..ledger.facts import Tensor
 from ..ledger.operations import Operations
 from .base import Component
 
+GRID = "rows and columns"  # of patches of an image
+IN_TIME = "time, height and width"
+IDS = "three coordinates"  # of a token of FLUX
+
 
 @dataclass(frozen=True, kw_only=True)
 class RotaryPositions(Component):
@@ -29,6 +33,7 @@ class RotaryPositions(Component):
     width: Expr = D  # of the rotated part: the whole head or its first elements; the rest is unchanged
     keys: bool = True  # whether keys rotate, too
     tokens: Expr = S  # the last tokens, which rotate: all, or those after a prefix without positions
+    axes: str = ""  # the numbers that state a position, such as "rows and columns", if it is not one number
     whole: bool = False  # whether these are whole heads of all tokens, if their numbers do not show it
 
     @property
@@ -46,7 +51,8 @@ class RotaryPositions(Component):
     def about(self) -> str:
         """Return the description, with the rotated part of a head."""
         what = "Queries and keys" if self.keys else "Queries"
-        turned = f"{what} are rotated by their positions, Su et al. 2021 [su2021], eq. 34."
+        where = f", with angles for {self.axes}" if self.axes else ""
+        turned = f"{what} are rotated by their positions{where}, Su et al. 2021 [su2021], eq. 34."
         part = f" Only the first {text(self.width)} elements rotate, Black et al. 2022 [black2022], section 2.1.1."
         turned = turned if self.whole or self.width in (D, D_enc, E / A) else turned + part  # the whole head
         return (

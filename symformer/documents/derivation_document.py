@@ -14,7 +14,7 @@ from ..formulas.account import Line as AccountLine
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..formulas.operation_names import row_names
-from ..formulas.part_labels import REST
+from ..formulas.part_labels import REST, modules_apart
 from ..formulas.ratio import Ratio
 from ..formulas.structured_form import StructuredForm, structured
 from ..formulas.time_bound import TimeBound
@@ -162,7 +162,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         blocks += [Paragraph([Code(name), f": {reason}."]) for name, reason in found.refused]
     if form == "short":
         blocks = short_form(blocks, found.figure if len(chapters) == 1 else None)
-    blocks = _with_rests(blocks)
+    blocks = _with_rests(blocks, found.quantities)
     blocks = _with_parts_of_layers(blocks, found.quantities)
     symbols_of(blocks)
     blocks, keys = with_references(blocks)
@@ -194,8 +194,10 @@ def _described(found: QuantityFacts) -> list[Block]:
     return [Paragraph(line) for line in (sentence(found.definition.statement), about) if line]
 
 
-def _with_rests(blocks: Sequence[Block]) -> list[Block]:
+def _with_rests(blocks: Sequence[Block], quantities: Sequence[QuantityFacts]) -> list[Block]:
     """Return blocks in which the first total of a module without some of its parts is followed by its meaning."""
+    roots = [each.formula.root for each in quantities]
+    apart = {line.key: found for root in roots for line in root.parts() if (found := modules_apart(line, root))}
     made: list[Block] = []
     known: set[Label] = set()
     for block in blocks:
@@ -204,8 +206,12 @@ def _with_rests(blocks: Sequence[Block]) -> list[Block]:
         labels = [each for some in shown for one in some for each in nodes(one) if isinstance(each, Label)]
         for label in dict.fromkeys(each for each in labels if each.name.endswith(f".{REST}")):
             if label not in known:
-                module = Code(label.name.removesuffix(f".{REST}"))
-                made.append(Paragraph(["Here, ", Math(label), " is the total of ", module, WITHOUT]))
+                name = label.name.removesuffix(f".{REST}")
+                found = next(found for key, found in apart.items() if f".{key}".endswith(f".{name}"))
+                others = listed(*([Code(each.removesuffix(".*"))] for each in found))
+                made.append(
+                    Paragraph(["Here, ", Math(label), " is the total of ", Code(name), " without ", *others, "."])
+                )
             known.add(label)
     return made
 
@@ -262,9 +268,6 @@ def _outermost_modules(line: AccountLine, formula: Formula, apart: Collection[st
             yield from _outermost_modules(below, formula, apart)
         else:
             yield below.path
-
-
-WITHOUT = " without its parts that have totals of their own."
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from ..formulas.derivation import Section
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..formulas.operation_names import term_name
+from ..formulas.part_labels import modules_apart
 from ..language.notation.display_tree import Sum, tree
 from ..ledger.facts import OperationKind
-from ..output.blocks import Block, Line, Math, Paragraph, Ref, Table, capital, listed, maybe
+from ..output.blocks import Block, Code, Line, Math, Paragraph, Ref, Table, capital, listed, maybe
 from .layer_lists import class_path, in_class
 from .part_computations import PartComputations
 from .part_places import named, title_of
@@ -23,7 +24,7 @@ from .part_places import named, title_of
 def term_table(section: Section, columns: tuple[str, str], formula: Formula) -> Table:
     rows: list[Sequence[Line]] = []
     for line, term in section.terms:
-        rows.append([[named(term_label(section, line, term), formula)], *_amount(term)])
+        rows.append([[named(term_label(section, line, term), formula)], *_amount(term, formula.measure)])
     return _table(section, columns, formula, rows)
 
 
@@ -40,13 +41,18 @@ def parts_table(section: Section, columns: tuple[str, str], formula: Formula, pl
             each = expand((line.count * line.each).xreplace(formula.display_relations))
             rows.append([[named(name, formula)], [], [Math.of(each), " by ", Ref(places[line.key])]])
         for term in together(line.terms) if line.entry is not None else ():
-            rows.append([[named(term_label(section, line, term), formula)], *_amount(term)])
+            rows.append([[named(term_label(section, line, term), formula)], *_amount(term, formula.measure)])
     return _table(section, columns, formula, rows)
 
 
-def _amount(term: Term) -> list[Line]:
+def _amount(term: Term, measure: Measure) -> list[Line]:
     """Return the factors of a term and their expanded product."""
-    return [[Math.shape(term.factors)], [Math.of(expand(term.expr))]]
+    return [[shape_of(term, measure)], [Math.of(expand(term.expr))]]
+
+
+def shape_of(term: Term, measure: Measure) -> Math:
+    """Return the factors of a term: in a count of parameters, the shape of a weight in torch, with axes of size 1."""
+    return Math.shape(term.factors, whole=measure.unit == "elements")
 
 
 def term_label(section: Section, line: AccountLine, term: Term) -> str:
@@ -81,7 +87,10 @@ def _whose(section: Section, formula: Formula) -> Line:
     title = title_of(section, formula)
     shown = inside and not line.is_kind and isinstance(title, str)
     named: Line = [f"the {str(title)[0].lower()}{str(title)[1:]} of "] if shown else []
-    return [*named, *where, *(["; the table is the same for the other places listed above"] if len(paths) > 1 else [])]
+    apart = [path.removesuffix(".*") for path in modules_apart(line, formula.root)]
+    without: Line = [" without ", *listed(*([Code(path)] for path in apart))] if apart else []
+    same: Line = ["; the table is the same for the other places listed above"] if len(paths) > 1 else []
+    return [*named, *where, *without, *same]
 
 
 def unit_of(formula: Formula) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..formulas.account import Measure
 from ..formulas.derivation import Section
 from ..formulas.formula import Formula
 from ..language.notation.display_tree import TensorName
@@ -22,7 +23,7 @@ from ..output.blocks import (
     maybe,
 )
 from .formats.page_layout import extent
-from .part_tables import term_label, unit_of
+from .part_tables import shape_of, term_label, unit_of
 
 MOST_WEIGHTS, MOST_TERMS = 4, 2  # of a simple part: its weights, or the terms of another quantity
 LONGEST = 24  # characters of a cell in one line
@@ -73,7 +74,7 @@ def simple_table(parts: Sequence[SimplePart], columns: tuple[str, str], formula:
     rows: list[Sequence[Line]] = []
     for part in parts:
         between: list[Line] = [output_of(part.computation)] if computed else [part.operations] if listed else []
-        terms = [_terms(part.section)] if shapes else []
+        terms = [_terms(part.section, formula.measure)] if shapes else []
         number: Line = [EquationNumber(part.id)]
         rows.append([[*_name(part), *part.where], *between, *terms, _total(part.section), number])
     longest = [max(map(extent, column)) for column in zip(*rows, strict=True)]
@@ -99,12 +100,12 @@ def output_of(computation: Computation | None) -> Line:
     return [*name, Math(line.shown)]
 
 
-def _terms(section: Section) -> Line:
+def _terms(section: Section, measure: Measure) -> Line:
     """Return the shapes of a part's terms, with their names if there are several."""
     found: list[Piece] = []
     for place, (line, term) in enumerate(section.terms):
         found += maybe(place, ", ")
-        found += [*maybe(len(section.terms) > 1, Code(term_label(section, line, term)), " "), Math.shape(term.factors)]
+        found += [*maybe(len(section.terms) > 1, Code(term_label(section, line, term)), " "), shape_of(term, measure)]
     return found
 
 

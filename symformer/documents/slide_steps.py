@@ -45,7 +45,7 @@ from .formats.slide_layout import FULL
 from .layer_lists import class_path, in_class
 from .legend import BASIS, HEADS
 from .part_sections import id_of, parts, tied_modules
-from .part_tables import parts_table
+from .part_tables import parts_table, shape_of
 from .simple_parts import output_of
 
 TRIVIAL = ("embeddings", "norms", "head")  # roles of parts that share a slide
@@ -341,7 +341,7 @@ class QuantitySteps:
                 continue
             self.done |= self.figure.keys_of(section.lines)
             terms = [term for _, term in section.terms]
-            shapes = listed(*([Math.shape(term.factors)] for term in terms[:SHAPES]), last=", ")
+            shapes = listed(*([shape_of(term, self.formula.measure)] for term in terms[:SHAPES]), last=", ")
             paths = in_class([path for path in section.paths if path], self.formula)
             where = listed(*paths[:SHAPES], *([[f"{len(paths) - SHAPES} more"]] if len(paths) > SHAPES else []))
             labels = section.chain.labels

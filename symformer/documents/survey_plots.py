@@ -100,9 +100,9 @@ def limits(drawn: Sequence[Curves]) -> Line:
     if not limited:
         return []
     by_positions = all(each.by_positions for each in limited)
-    where = "Beyond the learned positions of a model" if by_positions else "Where a model has no formula"
+    where = "beyond its learned positions" if by_positions else "where it has no formula"
     continued = " The formulas of other models are also evaluated beyond the context length of their training."
-    return [f" {where}, it has no value, and the tables have a dash.", *maybe(by_positions, continued)]
+    return [f" A model has no value {where}; the tables show a dash.", *maybe(by_positions, continued)]
 
 
 def _curves(found: ModelTable, name: str, column: Sequence[TableCell]) -> Curves | None:

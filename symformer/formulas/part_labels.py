@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from sympy import Expr
 
@@ -37,25 +37,36 @@ def part_labels(
 
     """
     kinds = [line for line in root.parts() if line.listed]
+    below = [line for line in root.walk() if line.entry is not None]
+    calls = Counter(line.path for line in below)
+    operations = [*operations]
+    labelled = (*root.parts(), *operations)
     names: dict[tuple[str, Expr], dict[str, bool]] = {}
-    places: list[tuple[Line, tuple[str, Expr]]] = []
-    for line in (*root.parts(), *operations):
+    places: list[tuple[Line, tuple[str, Expr], dict[str, bool]]] = []
+    for line in labelled:
         truth = total(line)
-        place = (_in_class(line, kinds) + f".{COMMON}" * (id(line) in commons), truth)
-        places.append((line, place))
+        common = id(line) in commons
+        place = (_in_class(line, kinds) + f".{COMMON}" * common, truth)
+        own = _names(_words(line, root, common, calls), line.path)
+        places.append((line, place, own))
         if truth == 0:  # it is not shown, so it leaves the short names to others
             continue
         found = names.setdefault(place, {})
-        for name, is_end in _names(_words(line, root, id(line) in commons), line.path).items():
+        for name, is_end in own.items():
             found[name] = found.get(name, False) or is_end
-    ends = Counter(name for each in names.values() for name, is_end in each.items() if is_end)
-    anywhere = Counter(name for each in names.values() for name in each)
+    every = [*names.values()]
+    # Modules without a label make a name ambiguous, too, but not the module conv.conv the name of the module conv.
+    paths = {line.path for line in labelled}
+    others = {_in_class(line, kinds): line for line in below if line.each != 0 and line.path not in paths}
+    modules = [_words(line, root, False, calls) for line in others.values()]
+    every += [_names(words, ".".join(words)) for words in modules if words[-2:-1] != words[-1:]]
+    ends = Counter(name for each in every for name, is_end in each.items() if is_end)
+    anywhere = Counter(name for each in every for name in each)
     labels: dict[int, Label] = {}
-    for line, place in places:
-        words = _words(line, root, id(line) in commons)
-        own = _names(words, line.path)
+    for line, place, own in places:
         shown = place in names
         alone = (name for name, is_end in own.items() if shown and (ends if is_end else anywhere)[name] == 1)
+        words = _words(line, root, id(line) in commons, calls)
         labels[id(line)] = Label(measure.letter, next(alone, ".".join(words)), place[1])
     return labels
 
@@ -75,17 +86,33 @@ def _in_class(line: Line, kinds: Iterable[Line]) -> str:
     return line.key if kind is None else kind.listed.removesuffix(".*") + line.key.removeprefix(kind.key)
 
 
-def _words(line: Line, root: Line, common: bool) -> list[str]:
-    """Return the words of a line's label: its key, and the counted part if it is not the whole module."""
+def _words(line: Line, root: Line, common: bool, calls: Mapping[str, int]) -> list[str]:
+    """Return the words of a line's label: its key, and the counted part if it is not the whole module.
+
+    An operation that is the only one of its module has the path of the module, also of modules without a line.
+    """
     words = line.key.split(".")
+    if line.entry is not None and line.path and calls[line.path] == 1:
+        return [word for word in line.path.split(".") if word != "*"]
     if common:
         return [*words, COMMON]
     if line is root or not line.path or line.among is not None:
         return words
+    return [*words, REST] if any(name.endswith(".*") for name in modules_apart(line, root)) else words
+
+
+def modules_apart(line: Line, root: Line) -> tuple[str, ...]:
+    """Return the modules inside the module of a part that do not belong to the part, such as the mergers of an encoder.
+
+    Their paths start at the module; a list of layers ends in ``.*``.
+    """
+    if line is root or not line.path or line.among is not None:
+        return ()
     inside = {id(below) for below in line.walk()}
-    apart = any(
-        each.path.startswith(f"{line.path}.") and each.path.endswith(".*") and id(each) not in inside
+    found = [
+        each.path
         for each in root.parts()
-        if each.key.startswith(f"{line.key}.")
-    )
-    return [*words, REST] if apart else words
+        if id(each) not in inside and each.key.startswith(f"{line.key}.") and each.path.startswith(f"{line.path}.")
+    ]
+    outermost = [path for path in found if not any(path.startswith(f"{other}.") for other in found)]
+    return tuple(dict.fromkeys(path.removeprefix(f"{line.path}.") for path in outermost))

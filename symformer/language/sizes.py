@@ -172,6 +172,7 @@ class AtMost(Condition):
     low: Expr
     high: Expr
     because: str = "choose a larger value"
+    of_run: bool = False  # whether it concerns the operations of a run only, not the weights and the cache
 
     def __str__(self) -> str:
         return f"{text(self.low)} is at most {text(self.high)}"

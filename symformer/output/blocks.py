@@ -29,9 +29,9 @@ class Math:
         return cls(tree(expr))
 
     @classmethod
-    def shape(cls, factors: Sequence[Expr]) -> Math:
-        """Return the shape of a tensor as a product such as ``V × E``, without factors of 1."""
-        shown = tuple(tree(factor) for factor in factors if factor != 1)
+    def shape(cls, factors: Sequence[Expr], whole: bool = False) -> Math:
+        """Return the shape of a tensor as a product such as ``V × E``, without factors of 1 unless it is ``whole``."""
+        shown = tuple(tree(factor) for factor in factors if whole or factor != 1)
         return cls(shown[0] if len(shown) == 1 else Cross(shown) if shown else tree(Integer(1)))
 
 

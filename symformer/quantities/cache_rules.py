@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import ClassVar, Self
 
 from sympy import Expr, Integer, Min, Symbol, floor
 
@@ -516,6 +516,8 @@ class Cached(Quantity):
         The sizes of the model that have a value. The rules of some engines depend on them.
 
     """
+
+    of_run: ClassVar[bool] = False
 
     cache_dtype: str = "dtype"
     model_dtype: str = "dtype"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ..formulas.account import Line, Measure, Term
 from ..formulas.formula import Formula
@@ -39,6 +40,8 @@ CALLED = {
 @dataclass(frozen=True)
 class StorageQuantity(Quantity):
     """A count of stored weights that can exclude some of them."""
+
+    of_run: ClassVar[bool] = False
 
     def measure_under(self, conventions: Conventions) -> Measure:
         """Return the measure, titled by the weights that are excluded."""

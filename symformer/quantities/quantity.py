@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
 from sympy import Expr, Symbol
 
@@ -176,6 +176,8 @@ class Quantity:
     Raises RuleError on construction if a table of rules lacks a kind of operation.
     """
 
+    of_run: ClassVar[bool] = True  # whether it depends on the operations of a run, not on weights and caches alone
+
     measure: Measure
     statement: str  # the definition of the quantity, in words
     rules: Mapping[OperationKind, Rule]
@@ -297,7 +299,7 @@ class Quantity:
             return own.formula(part, stem, given, relations, source, free_layers=free_layers)
         part = part.for_quantity(self, given)
         given = self.with_defaults(part, given)
-        constraints = part.constraints
+        constraints = tuple(each for each in part.constraints if self.of_run or not getattr(each, "of_run", False))
         self.check(part, given)
         chosen = self.choose(given)
         placement = Placement.of(chosen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..formulas.account import Measure, Term
 from ..ledger.adapters import is_adapted
@@ -19,6 +20,8 @@ def trained(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 @dataclass(frozen=True)
 class TrainableParams(Quantity):
     """The weights that training updates: those of the adapters if a model has any, otherwise all."""
+
+    of_run: ClassVar[bool] = False
 
     def format_dependence(self, part: Countable, given: Mapping[str, str]) -> str:
         """Return "" for adapters, which are stored next to the frozen, quantized weights."""

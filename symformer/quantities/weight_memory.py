@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..formulas.account import Line, Measure
 from ..ledger.facts import STORING, WEIGHTLESS, Ledger, OperationKind
@@ -14,6 +15,8 @@ from .weight_formats import MEANINGS, UNUSUAL
 @dataclass(frozen=True)
 class WeightMemory(InFormat, Quantity):
     """The bytes of stored weights, by the rules of a format."""
+
+    of_run: ClassVar[bool] = False
 
     def counts_magnitudes(self, conventions: Conventions) -> bool:
         """Return True: nothing but stored weights is counted."""

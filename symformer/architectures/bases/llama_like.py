@@ -8,12 +8,13 @@ from typing import ClassVar
 from sympy import Expr, Integer
 
 from ...components import Component, GatedMLP, ParallelBlock, PreNormBlock, RotaryPositions, SelfAttention
+from ...components.rotary_positions import IN_TIME
 from ...configs.config_fields import Function, ProbabilityField
 from ...configs.field_mapping import Fields
 from ...configs.usual_fields import NO_TABLE
 from ...language.sizes import AtMost, Condition, Divides
 from ...language.symbols import A, D, D_rope, E, G
-from ...ledger.facts import Activation, Scale, Tensor
+from ...ledger.facts import INTERLEAVED_ROTARY, Activation, Scale, Tensor
 from ...ledger.operations import Operations
 from ..base_architecture import Variants, option
 from .decoder import HubDecoder
@@ -49,7 +50,10 @@ class LlamaLike(HubDecoder):
             head_width=self.head_width,
             bias=False,
             output_bias=False,
-            positions=RotaryPositions(width=D if self.turned == self.head_width else self.turned),
+            positions=RotaryPositions(
+                width=D if self.turned == self.head_width else self.turned,
+                axes=IN_TIME if self.tables == INTERLEAVED_ROTARY else "",
+            ),
             softmax="float32",
             scale=self.scale,
             weight_dropout="attention_dropout" if self.attention_dropout else "",

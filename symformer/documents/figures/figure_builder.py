@@ -12,6 +12,7 @@ from sympy import Expr, Integer, Rational, expand
 from ...algebra.structure_profile import part_structure
 from ...catalogue.module_scopes import Module
 from ...formulas.account import Line
+from ...formulas.part_labels import modules_apart
 from ...language.errors import OptionError, SizeError, UnknownNameError
 from ...language.notation.display_tree import Label
 from ...language.shape_lines import shape_line
@@ -232,7 +233,7 @@ class FigureBuilder:
                 return Frame(draft.key, "Experts", name, graph, amount, notes=[said], stacked=True)
             if draft.scope is not None and draft.scope.mixture is not None:
                 name = draft.scope.mixture.name.removesuffix(".*")  # the list in the class
-            notes: list[Words] = list(self._runs(draft))
+            notes: list[Words] = [*self._runs(draft), *self._apart(draft)]
             number, kind = self._number(line.count), self._kind(line.count)
             frame = Frame(draft.key, self._title(line), name, graph, amount, line.count, number, notes, kind=kind)
             return replace(frame, tap=flow.taps.get(draft.key))
@@ -258,6 +259,11 @@ class FigureBuilder:
         scope = draft.scope
         if scope is not None and scope.distinct is not None and scope.repeated:
             yield [Math.of(scope.count), " layers, of which ", Math.of(scope.distinct), " have their own weights"]
+
+    def _apart(self, draft: Draft) -> Iterator[Words]:
+        """Yield the modules inside the module of a part that its amount does not include."""
+        for name in modules_apart(draft.line, self.root):
+            yield ["without ", Code(name.removesuffix(".*"))]
 
     def _title(self, line: Line) -> str:
         if line.entry is not None:
@@ -289,6 +295,7 @@ class FigureBuilder:
 
     def _notes(self, draft: Draft) -> Iterator[Words]:
         entries = draft.entries
+        yield from self._apart(draft)
         own = {weight.path for entry in entries for weight in entry.weights} | self.alone
         shared = dict.fromkeys(weight.path for entry in entries for weight in entry.shared if weight.path not in own)
         rows = [weight.path for entry in entries for weight in entry.shared if weight.path in self.divided]
