@@ -11,7 +11,6 @@ from ..components.base import Component
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Reason, Section
 from ..formulas.formula import Formula
-from ..language.notation.display_tree import Label
 from ..ledger.facts import Ledger
 from ..ledger.layer_kinds import mixtures
 from ..output.blocks import (
@@ -45,14 +44,15 @@ from .part_places import COLON, named, place_lines, title_of, word_of
 from .part_tables import bytes_per_parameter, copied_heads, parts_table, purpose_table, term_table
 from .sentences import sentence
 from .simple_parts import SimplePart, is_simple, simple_table, without_colon
+from .total_sentence import total_sentence
 from .traced_run import TracedRun, without_run
 
 PARTS = Heading(1, ["The parts"])
 COMMON = "Parts common to all layers"
 ADDED = " is the total of the parts that all of these layers have. The total of each kind of layer adds its own parts."
 RANKS = (
-    "Computations and the shapes of activations, also in figures, are for all ranks together; weights and totals are "
-    "for one rank."
+    "Computations and the shapes of activations, also in figures, are for all ranks together, and their matrices are "
+    "whole; tables and totals are for the share of one rank."
 )
 COMPUTES = "shows the computation."  # after the number of a figure
 STORED = "Shapes of matrices are output × input, even if the class stores the transpose."
@@ -157,13 +157,9 @@ class _Builder:
         if section.chain is None:
             return blocks
         if section.composite:
-            letter = Math(section.chain.labels[0])
-            subscripts: Line = [
-                letter,
-                " is the total of the model, and with a part as its subscript, the total of that part.",
-            ]
-            said = [Paragraph(subscripts)] if isinstance(letter.shown, Label) else []
-            return [*blocks, *said, *_in_parts(section.chain), *operation_totals(section, self.formula)]
+            summed = _in_parts(section.chain)
+            said = total_sentence(section.chain.labels[0], follows=bool(summed))
+            return [*blocks, *said, *summed, *operation_totals(section, self.formula)]
         blocks += bytes_per_parameter([section], self.formula)
         blocks += [term_table(section, self.found.columns, self.formula)] if section.terms else []
         return [*blocks, self._equation(section, section.chain)]

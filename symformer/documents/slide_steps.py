@@ -15,6 +15,7 @@ from ..components.base import Component
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Reason, Section
 from ..formulas.formula import Formula
+from ..formulas.structured_form import structured
 from ..language.notation.text import percent
 from ..output.blocks import (
     Block,
@@ -47,6 +48,7 @@ from .legend import BASIS, HEADS
 from .part_sections import id_of, parts, tied_modules
 from .part_tables import parts_table
 from .simple_parts import output_of
+from .total_sentence import with_named_sizes
 
 TRIVIAL = ("embeddings", "norms", "head")  # roles of parts that share a slide
 FEW = 2  # terms of a part without a role that shares it
@@ -152,7 +154,7 @@ class QuantitySteps:
         self.whole = sections[-1]
         self.sections = [each for each in sections[:-1] if each.chain is not None]
         chapter = parts(found.parts, found.formula, first)
-        self.chunks = _chunks(chapter.blocks)
+        self.chunks = _chunks(with_named_sizes(chapter.blocks, structured(found.formula.display_expr).parts))
         self.simple = {id(part.section): part for part in chapter.simple}
         self.layers = {id(section) for section in chapter.layers}
         self.owner = {id(line): section for section in sections for line in section.lines}

@@ -153,7 +153,7 @@ def _quantity_slides(
         value.append(
             Paragraph(["For ", *subject_line(subject, formula), ": ", Strong(f"{found.value:,}"), f" {unit}{basis}."])
         )
-    summary = message(formula, form, found.value, found.purposes, found.params)
+    summary = message(formula, form, found.value, found.purposes, found.params, subject)
     if not any(isinstance(block, Table) for block in summary):
         value += summary
     if several:
@@ -210,7 +210,7 @@ def _conclusions(found: QuantityFacts, facts: DerivationFacts, figure: GrowingFi
         yield from _divided(Step(["The number", *whose], checked), figure)
     if (chart := shares(found.totals, formula)) is not None:
         yield Slide([f"Where the {formula.measure.title} are"], [chart])
-    purposes = message(formula, form, found.value, found.purposes, found.params)
+    purposes = message(formula, form, found.value, found.purposes, found.params, subject)
     if any(isinstance(block, Table) for block in purposes):
         blocks = [replace(block, caption=()) if isinstance(block, Table) else block for block in purposes]
         yield from _divided(Step([f"The {formula.measure.title} by purpose"], blocks), figure)
