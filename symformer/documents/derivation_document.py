@@ -738,7 +738,29 @@ def _variants(found: Sequence[VariantFacts], formula: Formula, subject: SubjectF
     head: list[Line] = [["Variant"], ["Formula"], *([[column(subject, formula)]] if counted else [])]
     rows = rows if counted else [row[:-1] for row in rows]
     caption: Line = ["The formula with other model options."]
-    return [Heading(1, ["Variants"]), Table(head, rows, "wwr" if counted else "ww", caption=caption)]
+    table = Table(head, rows, "wwr" if counted else "ww", caption=caption)
+    return [Heading(1, ["Variants"]), table, *(Paragraph(line) for each in found for line in _unsaved(formula, each))]
+
+
+def _unsaved(formula: Formula, variant: VariantFacts) -> Iterator[Line]:
+    """Yield a sentence on the tensors of remaining operations that only the operations a variant removes save."""
+    left = {line.key: line.terms for _, line in variant.formula.root.leaves()}
+    own = [line for _, line in formula.root.leaves()]
+    if not left.keys() < {line.key for line in own}:
+        return
+    gone = [line for line in own if line.key not in left and line.entry is not None and line.entry.module]
+    removed = dict.fromkeys(class_path(line.path, formula) for line in gone)
+    missing = {
+        term.label: None
+        for line in own
+        if line.key in left
+        for term in line.terms
+        if term.label not in {each.label for each in left[line.key]}
+    }
+    if missing and removed:
+        tensors, verb = listed(*([Code(each)] for each in missing)), "saves" if len(removed) == 1 else "save"
+        names = listed(*([Code(each)] for each in removed))
+        yield ["Only ", *names, f" {verb} ", *tensors, ", so ", Code(variant.options), " also omits these bytes."]
 
 
 def _as_difference(formula: Formula, sibling: Formula) -> Piece:

@@ -15,7 +15,7 @@ from ..formulas.derivation import Section
 from ..formulas.formula import Formula
 from ..language.shape_lines import shape_line
 from ..language.symbols import N_ep, N_tp, letter
-from ..ledger.facts import Ledger, Scope
+from ..ledger.facts import Ledger, Part, Scope
 from ..output.blocks import Assignment, Block, Line, Math, Paragraph, Piece, listed
 from ..views.formula_facts import is_per_rank
 from .computation import computation
@@ -68,7 +68,7 @@ class PartComputations:
         whole = next((scope.part for _, scope in self._scopes(line)), None) if self.placed else None
         return about_part(line, formula) if whole is None else self._about_share(line, whole, formula)
 
-    def _about_share(self, line: AccountLine, whole: object, formula: Formula) -> list[Piece]:
+    def _about_share(self, line: AccountLine, whole: Part | None, formula: Formula) -> list[Piece]:
         about = about_part(replace(line, part=whole), formula)
         return [*about, *_share(line.part, whole, about, formula)]
 

@@ -110,7 +110,8 @@ class _Builder:
         written = [self.whole, *self.structural_down, *others]
         self.does = {id(each): computed(self.computes, each, formula) for each in written}
         known = [each for each in others if self.traced is None or self.traced.is_recognized(each.line)]
-        self.small = [each for each in known if is_simple(each, self.does[id(each)], formula)]
+        simple = [each for each in known if is_simple(each, self.does[id(each)], formula)]
+        self.small = simple if len(simple) > 1 else []  # a table of one row would only change the order of the parts
         self.ideas = [each for each in others if each not in self.small]
         printed = [*self.small, *self.ideas, *self.structural, self.whole]
         self.places = {line.key: id_of(each.line, formula) for each in printed for line in each.lines}
