@@ -11,7 +11,8 @@ from ..components.base import Component
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Reason, Section
 from ..formulas.formula import Formula
-from ..ledger.facts import Ledger
+from ..language.symbols import letter
+from ..ledger.facts import Ledger, Scope
 from ..ledger.layer_kinds import mixtures
 from ..output.blocks import (
     Block,
@@ -172,7 +173,10 @@ class _Builder:
         named = any(each.line.is_kind for each in self.structural)
         blocks: list[Block] = []
         for mixture, kinds in mixtures(self.found.ledger.apart).items():
-            names: list[Line] = [[Code(kind.name.removesuffix(".*"))] for kind in kinds]
+            titles = [getattr(kind.part, "title", "") for kind in kinds]
+            names = [
+                _kind_name(kind, title if len({*titles}) > 1 else "") for kind, title in zip(kinds, titles, strict=True)
+            ]
             if len(names) > 1 and (named or mixture.order == "kind by kind"):
                 several: Line = ["The list ", Code(mixture.path.removesuffix(".*")), " has several kinds of layers"]
                 blocks.append(Paragraph([*several, ", here called ", *listed(*names), "."]))
@@ -304,6 +308,14 @@ class _Builder:
         """Return the equation of a part with the reason for each step."""
         reasons = [_reason(reason, self.formula, self.places) for reason in chain.reasons]
         return Equation(chain, id=id_of(section.line, self.formula), reasons=reasons)
+
+
+def _kind_name(kind: Scope, title: str) -> Line:
+    """Return the name of a kind of layers, with the meaning of the size that counts them and the title of its boxes."""
+    meaning = letter(kind.count).meaning if isinstance(kind.count, Symbol) else ""
+    said = [meaning] if meaning.startswith("layers ") else []
+    said += [f"{title} in figures"] if title else []
+    return [Code(kind.name.removesuffix(".*")), *maybe(said, f" ({'; '.join(said)})")]
 
 
 def _next(found: Iterator[Block]) -> Computation | None:
