@@ -44,7 +44,7 @@ from .figures.share_bars import MOST, ShareBar, share_bars
 from .figures.text_width import Ruler
 from .formats.slide_layout import FULL
 from .layer_lists import class_path, in_class
-from .legend import BASIS, HEADS
+from .legend import BASIS
 from .part_sections import id_of, parts, tied_modules
 from .part_tables import parts_table
 from .simple_parts import output_of
@@ -408,7 +408,7 @@ def _chunks(blocks: Sequence[Block]) -> Mapping[str, list[Block]]:
 
 def is_explanation(block: Paragraph, words: bool = True) -> bool:
     """Return True for a paragraph on how to read computations, or with ``words`` for the meanings of their words."""
-    return (words and bool(block.notation)) or block.line == BASIS or block.line[:1] == [HEADS]
+    return (words and bool(block.notation)) or block.line == BASIS
 
 
 def _action(reason: Reason) -> str:

@@ -41,6 +41,7 @@ from .derivation_document import attached_files, check_subtitle
 from .formats.slide_layout import FULL
 from .key_result import message
 from .legend import entries
+from .legend_entries import LegendEntry
 from .notation import symbols_of
 from .part_computations import split_sentences
 from .part_sections import PARTS
@@ -259,8 +260,7 @@ def _noted(steps: Sequence[Slide], facts: DerivationFacts) -> Iterator[Slide]:
         stated = [*slide.every_undivided_block()]
         sizes = {size for shown in formulas_in(stated) for size in sizes_of(shown)} - known
         notes: list[Block] = [*slide.notes]
-        computations = [each for block in stated for each in computations_of(block)]
-        new = [row for row in entries(computations) if row.local or row.word not in words]
+        new = [row for row in _entries(stated) if row.local or row.word not in words]
         rows: list[Sequence[Line]] = [[[Math(row.shown), *maybe(row.where, row.where)], row.means] for row in new]
         if new:
             words |= {row.word for row in new}
@@ -285,6 +285,16 @@ def _noted(steps: Sequence[Slide], facts: DerivationFacts) -> Iterator[Slide]:
             yield slide
         else:
             yield replace(slide, notes=notes)
+
+
+def _entries(blocks: Sequence[Block]) -> list[LegendEntry]:
+    """Return the meanings of the words of some blocks, each once; a table prints no shapes."""
+    found: dict[str, LegendEntry] = {}
+    for block in blocks:
+        for row in entries(computations_of(block)):
+            if row.word != "…" or not isinstance(block, Table):
+                found.setdefault(row.word, row)
+    return [*found.values()]
 
 
 def _sizes(sizes: set[Symbol], facts: DerivationFacts, values: Mapping[Symbol, int]) -> list[Piece]:
