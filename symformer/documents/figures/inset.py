@@ -78,7 +78,7 @@ def aligned_figures(
     for start in range(0, len(sides), step):
         some = sides[start : start + step]
         caption: Line = ["The structures of ", *listed(*([Code(name)] for _, name in some))]
-        caption = [*caption, *maybe(start, ", compared with ", Code(first_name)), ".", *maybe(not start, UNCOUNTED)]
+        caption = [*caption, *maybe(start, ", compared with ", Code(first_name)), ".", UNCOUNTED]
         shown = [found for found, _ in some]
         blocks.append(FigureBlock(partial(_columns, shown, first), caption, f"survey.structure.{start + 1}"))
     return blocks
