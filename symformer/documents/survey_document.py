@@ -41,7 +41,7 @@ from ..papers import paper
 from ..quantities import quantity as find_quantity
 from ..views.formula_facts import CheckFacts, check_of, conditions_of
 from .comparison_document import about_side
-from .figures.inset import aligned_figures, comparison_figure
+from .figures.inset import UNCOUNTED, aligned_figures, comparison_figure
 from .model_table import ModelTable, model_letter
 from .named_parts import SharedNames, definitions
 from .references import with_references
@@ -335,7 +335,8 @@ def _differences(found: ModelTable) -> list[Block]:
         if len(named) > 1
     ]
     figures = _figures(found)
-    for said in _mentions(figures, "show", "the structures side by side."):
+    columns = len({*map(_kind, found.models)}) != 2  # the caption of a pair states what is the same
+    for said in _mentions(figures, "show", f"the structures side by side.{f' {UNCOUNTED}' * columns}"):
         equal = with_sentence(equal, said)
     blocks = [*equal, *figures, *blocks]
     return [Heading(1, ["Differences from ", Code(found.names[0])]), *blocks] if blocks else []
