@@ -21,6 +21,8 @@ const curves = (() => {
     return Array.from({ length: Math.floor(high / step - first + 1e-9) + 1 }, (_, n) => (first + n) * step);
   }
   const capital = (words) => words[0].toUpperCase() + words.slice(1);
+  // Return the meaning of a size after "against": "the hidden size", "the number of layers".
+  const counting = (meaning) => `the ${meaning.split(/ (?:of|per|that|with|without|in|already|before) /)[0].endsWith("s") ? "number of " : ""}${meaning}`;
   const figures = (n) => n.toLocaleString("en-US", { maximumSignificantDigits: 6 });
 
   // Return the label of a tick, with a prefix as in tables: "500M" parameters, "20 GFLOPs", "1.5 GB".
@@ -103,10 +105,11 @@ const curves = (() => {
     const lines = series(points, !("over" in form), named), now = points.findIndex((each) => each.now), meaning = sheet.sizes[x].meaning;
     const ends = `from ${exact.group(points[0].n)} to ${exact.group(points.at(-1).n)}`;
     const total = now < 0 ? "" : ` At ${x} = ${exact.group(points[now].n)}, the total is ${exact.spelt(points[now].total)} ${sheet.unit}.`;
-    const said = `${sheet.title} of ${model} against ${x}, ${meaning}, ${ends}.${total} The table below has the numbers.`;
-    plot.replaceChildren(drawn(points, lines, { x, log, meaning, title: capital(sheet.title), unit: sheet.unit, said, width: Math.max(260, plot.clientWidth) }), legend(lines, now), el("figcaption", {}, `${capital(sheet.title)} of ${model} against ${x}, ${ends}; the vertical line marks the current value.`));
+    const what = `${capital(sheet.title)} of ${model} against ${counting(meaning)} ${x}, ${ends}`;
+    const said = `${what}.${total} The table below has the numbers.`;
+    plot.replaceChildren(drawn(points, lines, { x, log, meaning, title: capital(sheet.title), unit: sheet.unit, said, width: Math.max(260, plot.clientWidth) }), legend(lines, now), el("figcaption", {}, `${what}; the vertical line marks the current value.`));
     const step = Math.ceil(points.length / LINES), rows = points.map((_, n) => n).filter((n) => n % step === 0 || n === now || n === points.length - 1);
-    table.replaceChildren(el("table", {}, el("caption", {}, `${said.split(".")[0]}, in ${sheet.unit}.`), el("thead", {}, el("tr", {}, ...[x, ...lines.map(({ name }) => name)].map((name) => el("th", { scope: "col", class: "right" }, name)))), el("tbody", {}, ...rows.map((n) => el("tr", {}, el("th", { scope: "row", class: "right" }, exact.group(points[n].n) + (n === now ? " (current)" : "")), ...lines.map(({ values }) => el("td", { class: "right" }, exact.spelt(values[n]))))))));
+    table.replaceChildren(el("table", {}, el("caption", {}, `${what}${sheet.title.includes(sheet.unit) ? "" : `, in ${sheet.unit}`}.`), el("thead", {}, el("tr", {}, ...[x, ...lines.map(({ name }) => name)].map((name) => el("th", { scope: "col", class: "right" }, name)))), el("tbody", {}, ...rows.map((n) => el("tr", {}, el("th", { scope: "row", class: "right" }, exact.group(points[n].n) + (n === now ? " (current)" : "")), ...lines.map(({ values }) => el("td", { class: "right" }, exact.spelt(values[n]))))))));
   }
 
   return { show, amount };

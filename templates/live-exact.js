@@ -183,16 +183,17 @@ const exact = (() => {
     const share = times(part, over(whole[1], whole[0]));
     return share[0] > 0n && share[0] * 2000n < share[1] ? "< 0.1%" : `${decimal([share[0] * 100n, share[1]], 1)}%`;
   }
-  // Return a number with a prefix: "2.15 GB, 2.00 GiB", "285.21 GFLOPs", "124.44 M"; empty below 1,000 and for a fraction.
+  // Return a number with a prefix: "2.15 GB, 2.00 GiB", "285.21 GFLOPs", "124.44M" parameters; empty below 1,000 and for a fraction.
   function prefixed([n, below], unit) {
     if (below !== 1n || n < 1000n) return "";
-    const scaled = (base, units) => {
+    const scaled = (base, units, between = " ") => {
       let power = 0;
       while (power < units.length - 1 && n >= base ** BigInt(power + 2)) power++;
-      return `${decimal(over(n, base ** BigInt(power + 1)), 2)} ${units[power]}`;
+      return `${decimal(over(n, base ** BigInt(power + 1)), 2)}${between}${units[power]}`;
     };
     const named = (after, most = "kMGTPE") => [...most].map((each) => `${each}${after}`);
     if (unit === "bytes") return `${scaled(1000n, named("B"))}, ${scaled(1024n, named("iB").map((each) => each[0].toUpperCase() + each.slice(1)))}`;
+    if (unit === "parameters") return scaled(1000n, [..."KMBT"], "");
     return scaled(1000n, named(/^(FLOPs|MACs)$/.test(unit) ? unit : "", "kMGTPEZY"));
   }
 

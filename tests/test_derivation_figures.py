@@ -446,3 +446,21 @@ def test_each_figure_of_the_inside_is_next_to_its_part() -> None:
     assert ids == ["deepseek-v3.params", *(f"deepseek-v3.params.{key}.inside" for key in details("deepseek-v3"))]
     short = document(model, ["params"], "0", form="short").blocks
     assert [block.id for block in short if isinstance(block, FigureBlock)] == ["deepseek-v3.params"]
+
+
+def test_an_arrow_from_the_left_part_of_a_row_to_a_sum_passes_on_the_left() -> None:
+    """Qwen3-VL: the patches, left of the positions, are added after the interpolation of these; no line is below the
+    label of the interpolation, which is left of its arrow.
+    """
+    drawn = drawing(FigureBuilder(figure_facts(resolve("qwen3-vl")[0], resolve("qwen3-vl")[0].params)).architecture())
+    words = {plain(each.line): each for each in drawn.shapes if isinstance(each, Words)}
+    label = next(each for said, each in words.items() if ", 4, E" in said)
+    levels = [
+        (y, min(x, other), max(x, other))
+        for shape in drawn.shapes
+        if isinstance(shape, Line)
+        for (x, y), (other, below) in zip(shape.points, shape.points[1:], strict=False)
+        if y == below
+    ]
+    under = [each for each in levels if 0 < each[0] - label.y < 10]
+    assert not [each for each in under if each[1] < label.x and each[2] > label.x + label.width]

@@ -281,3 +281,48 @@ def test_a_part_that_differs_only_in_sizes_is_not_called_the_same() -> None:
     patches = r"\frac{Z^{2}}{Z_{\mathrm{patch}}^{2}}"
     own, other = r"\frac{E Z^{2}}{Z_{\mathrm{patch}}^{2}}", rf"E \left(1 + {patches}\right)"
     assert row.split(" | ")[1:] == [f"$`{own}`$ parameters", f"$`{other}`$ parameters", "$`-E`$ |"]
+
+
+@pytest.mark.parametrize(
+    ("target", "arguments", "said"),
+    [
+        ("llama", (), "the total of that part:"),  # no other N
+        ("whisper", (), r"the total of that part ($`N_{\mathrm{mel}}`$ is a size):"),
+        # Dao and Gu 2024, section 6: chunks of a sequence; their number is not in the table of symbols
+        ("mamba2", ("-q", "params", "-q", "flops"), r"$`N_{\mathrm{chunk}}`$ and $`N_{\mathrm{state}}`$ are sizes):"),
+    ],
+)
+def test_sizes_with_the_letter_of_totals_are_named(target: str, arguments: tuple[str, ...], said: str) -> None:
+    assert said in derived(target, *arguments)
+
+
+def test_totals_of_modules_in_several_layers_name_the_layers() -> None:
+    """The class of Whisper has fc1 and fc2 in the layers of its encoder and in those of its decoder."""
+    said = derived("whisper")
+    assert "is the total of `fc1` and `fc2` in a layer of `encoder.layers`; " in said
+    assert "is their total in a layer of `decoder.layers`." in said
+
+
+def test_attention_of_one_rank_is_described_as_a_whole_and_then_by_its_share() -> None:
+    """Shoeybi et al. 2019, section 3: ranks divide the heads; the computation has the shapes of all ranks together."""
+    said = derived("llama", "--option", "tensor=on").replace(r"\mathrm{tp}", "tp")
+    assert "$`A`$ query heads of width $`D`$ share $`G`$ key/value heads." in said
+    assert r"One rank has $`\frac{A}{N_{tp}}`$ query heads and $`\frac{G}{N_{tp}}`$ key/value heads." in said
+    assert "One rank has" not in derived("llama")
+    experts = derived("mixtral", "--option", "expert=on").replace(r"\mathrm{ep}", "ep")
+    assert r"One rank has $`\frac{X}{N_{ep}}`$ experts." in experts
+
+
+@pytest.mark.parametrize(("target", "over_patches"), [("whisper", False), ("hubert", False), ("vit", True)])
+def test_only_convolutions_of_images_are_over_patches(target: str, over_patches: bool) -> None:
+    """Radford et al. 2022, section 2.2, and Baevski et al. 2020, section 4.2: convolutions over time."""
+    said = derived(target)
+    assert ("the size of a patch" in said) is (r"\mathrm{conv}_{\mathrm{patch}}" in said) is over_patches
+    assert ("with the channels of the result on the last axis" in said) is not over_patches
+
+
+def test_a_kind_of_layers_has_one_name() -> None:
+    said = derived("qwen3-vl")
+    names = "here called `deepstack_layers` (layers that add image features; DeepStack block in figures) and "
+    assert names in said
+    assert "layers $`1`$ to $`L_{\\mathrm{deep}}`$ are the `deepstack_layers` and layers " in said

@@ -244,7 +244,7 @@ def test_numbers_are_printed_with_prefixes() -> None:
         ("291648307200", "FLOPs"): "291.65 GFLOPs",
         ("3140" + "0" * 20, "FLOPs"): "314.00 ZFLOPs",  # Brown et al. 2020, table D.1: 3.14e23 for GPT-3
         ("12_345_000".replace("_", ""), "MACs"): "12.34 MMACs",  # half to even
-        ("124439808", "parameters"): "124.44 M",
+        ("124439808", "parameters"): "124.44M",
     }
     program = "const result = told.map(([n, unit]) => exact.prefixed([BigInt(n), 1n], unit));"
     assert run(written("gpt2"), program, [*pairs]) == [*pairs.values()]

@@ -357,3 +357,26 @@ def test_references_on_a_further_slide_continue_the_numbers() -> None:
     assert len(pieces) > 1
     numbers = [n for each in pieces if isinstance(each, References) for n, _ in enumerate(each.entries, each.first)]
     assert numbers == [*range(1, 31)]
+
+
+def test_notation_and_heads_are_explained_on_the_slides_that_use_them() -> None:
+    deck = slides_of("gpt2")
+    (simple,) = named(deck, "The simple parts")
+    notes = [plain(row[0]) for block in simple.notes if isinstance(block, Table) for row in block.rows]
+    assert "⊙" in notes
+    assert not [each for each in notes if "in a shape" in each]  # its table prints no shapes
+    split = "Queries, keys and values are split into heads before the scores"
+    told = [
+        plain(slide.title)
+        for slide in deck.slides
+        for block in slide.blocks
+        if isinstance(block, Paragraph) and split in plain(block.line)
+    ]
+    assert told == ["Self-attention"]
+
+
+def test_arrows_of_queries_keys_and_values_are_labelled() -> None:
+    (slide,) = named(slides_of("gpt2"), "The architecture of GPT-2")
+    (block,) = [block for block in slide.blocks if isinstance(block, FigureBlock)]
+    words = {plain(each.line) for each in drawn(block, slide).shapes if isinstance(each, Words)}
+    assert {"q", "k", "v"} <= words

@@ -199,7 +199,8 @@ def test_each_table_and_figure_is_mentioned_before_it(names: tuple[str, ...]) ->
     sentences: list[str] = []
     for block in surveyed(*names).blocks:
         if isinstance(block, Paragraph):
-            seen |= {(piece.what, piece.number) for piece in block.line if isinstance(piece, FloatSentence)}
+            said = [piece for piece in block.line if isinstance(piece, FloatSentence)]
+            seen |= {(each.what, each.number) for piece in said for each in (piece, *piece.further)}
         elif isinstance(block, Table | FigureBlock):
             assert ("Table" if isinstance(block, Table) else "Figure", block.number) in seen, plain(block.caption)
             sentences += plain(block.caption).removesuffix(".").split(". ")
@@ -380,7 +381,7 @@ def test_differences_are_from_the_first_model() -> None:
             assert plain(line) in told
     figures = [block for block in document.blocks if isinstance(block, FigureBlock)]
     assert [plain(figure.caption).partition(". ")[0] for figure in figures[2:]] == [
-        "The structures of gpt2, llama-3-8b, deepseek-v3 and mamba2-2.7b"
+        "The structures of gpt2, llama-3-8b, deepseek-v3 and mamba2-2.7b."
     ]
     drawn = figures[2].draw(A4)
     assert faults(drawn) == []
@@ -394,9 +395,12 @@ def test_figures_of_a_survey_show_each_structure_once() -> None:
     document = surveyed("gpt2", "llama-3-8b", "mixtral-8x7b", "mamba2-2.7b", "gemma-2-9b", quantities=("params",))
     figures = [block for block in document.blocks if isinstance(block, FigureBlock)]
     assert [plain(figure.caption).partition(". ")[0] for figure in figures] == [
-        "The structures of gpt2, llama-3-8b and mixtral-8x7b",
+        "The structures of gpt2, llama-3-8b and mixtral-8x7b.",
         "The structures of mamba2-2.7b and gemma-2-9b, compared with gpt2.",
     ]
+    told = [plain(block.line) for block in document.blocks if isinstance(block, Paragraph)]
+    both = "Figure 1 and Figure 2 show the structures side by side. Sizes and the number of sublayers in a block do not"
+    assert f"{both} count as differences." in told
     said = [plain(each.line) for each in figures[1].draw(A4).shapes if isinstance(each, Words)]
     assert "≠ with a heavy edge: GPT-2 has no such part, or " in " ".join(said)
 

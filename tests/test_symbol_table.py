@@ -243,7 +243,7 @@ def pieces_of(block: Block) -> list[Piece]:
         ("gpt-oss-20b", "Of the 24 layers, every 2nd layer from 1 to 23 is a layer with local attention; "),
         ("gemma-3-4b", "Of the 34 layers, layers 6, 12, 18, 24 and 30 are layers with global attention; "),
         ("nemotron-nano-9b-v2", "Of the 56 layers, layers 15, 22, 31 and 40 are layers with attention; "),
-        ("deepseek-v3", "In order, layers 1 to L_dense are layers with a dense feed-forward network and layers "),
+        ("deepseek-v3", "In order, layers 1 to L_dense are the dense_layers and layers L_dense + 1 to L are "),
         ("jamba", "Of the 32 layers, layers 5, 13, 21 and 29 are layers with attention; "),
         ("modernbert", "The kinds of layers follow each other in the order of the config."),
     ],

@@ -11,7 +11,7 @@ import symformer as sf
 from symformer.commands.cli import cli
 from symformer.documents.derivation_document import document
 from symformer.language.symbols import A, B, G
-from symformer.output.blocks import Paragraph, plain
+from symformer.output.blocks import Equation, Heading, Paragraph, plain
 
 
 def said(target: str, quantity: str, **conventions: str) -> str:
@@ -139,3 +139,37 @@ def shown(*arguments: str) -> str:
     result = CliRunner().invoke(cli, [*arguments])
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def test_settings_that_do_not_apply_are_not_explained() -> None:
+    usual, other = said("llama", "train-memory"), said("llama", "train-memory", recompute="full", recipe="pure-bf16")
+    assert "Excluded: allocator overhead and temporary buffers." in usual  # loss=excluded states the loss
+    assert "temporary buffers (such as activations while they are recomputed in the backward pass)." in other
+    assert "(4 bytes per number)" in usual
+    assert "(2 bytes per number)" in other
+    assert "Excluded: the weights and temporary buffers." in said("llama", "activations")
+
+
+def test_the_number_of_parameters_has_its_formula() -> None:
+    document_ = document(sf.model("llama-3-8b"), ["train-memory"], "0")
+    blocks = [*document_.blocks]
+    place = next(
+        n for n, each in enumerate(blocks) if isinstance(each, Paragraph) and "number of par" in plain(each.line)
+    )
+    assert plain(blocks[place].line) == "Here, N is the number of parameters (8,030,261,248 for llama-3-8b):"  # type: ignore[union-attr]
+    equation = blocks[place + 1]
+    assert isinstance(equation, Equation)
+    assert equation.chain.labels[0].stands_for == sf.model("llama-3-8b").params.display_expr  # type: ignore[attr-defined]
+
+
+def test_tensors_that_only_the_head_saves_are_named() -> None:
+    """The input of a linear layer is saved for the gradient of its weight: 4BSE bytes in float32 for the LM head."""
+    assert "Only lm_head saves norm (output), so head=none also omits these bytes." in said("llama", "train-memory")
+    assert "also omits" not in said("llama", "params")
+
+
+def test_a_single_simple_part_keeps_its_place() -> None:
+    blocks = document(sf.model("llama"), ["train-memory"], "0").blocks
+    titles = [plain(each.line) for each in blocks if isinstance(each, Heading) and each.level == 2]
+    assert titles[0] == "Token embedding"
+    assert titles[-1] == "Language-model head"

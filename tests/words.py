@@ -38,7 +38,7 @@ def words(epsilon: float, **others: Function) -> dict[str, Function]:
         "previous": lambda x: torch.cat((0 * x[:, :1], x[:, :-1]), 1),
         "lerp": torch.lerp,
         "sum": lambda x: x.sum(-1, keepdim=True),
-        "conv": patched,
+        "conv_patch": patched,
         "conv_channel": slid,
         "rotate": halves,
         **others,
@@ -124,7 +124,7 @@ def merged_words(side: int, table: int, merge: int) -> dict[str, Function]:
 
     weights = nearest_rows(side, table, merge)[1][..., None]
     return {
-        "conv": patches,
+        "conv_patch": patches,
         "interpolate": lambda rows: (weights * rows).sum(1),
         "merge": lambda x: x.unflatten(1, (-1, merge**2)).flatten(2),
     }
@@ -320,9 +320,7 @@ def heard(weight: Tensor, x: Tensor) -> Tensor:
 
 
 def of_image(weight: Tensor, x: Tensor) -> Tensor:
-    """Convolve an image with kernels of 1 by 1 or 3 by 3; or flatten its patches."""
-    if x.dim() == 4:
-        return patched(weight, x)
+    """Convolve an image with kernels of 1 by 1 or 3 by 3."""
     image = x.transpose(1, 2).unflatten(2, (math.isqrt(x.shape[1]), -1))
     return nn.functional.conv2d(image, weight, padding=weight.shape[-1] // 2).flatten(2).transpose(1, 2)
 

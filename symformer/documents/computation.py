@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from sympy import Expr, Integer
+from sympy import Expr, Integer, cancel
 
 from ..language.notation.display_tree import (
     Applied,
@@ -549,8 +549,7 @@ class _Computing(PartTensors):
                 name = "choose" if entry.compressed is None else "choose_group"
                 return Applied(name, (first, *rest), None if entry.chosen is None else tree(entry.chosen))
             case OperationKind.CONVOLUTION:
-                each = Word("channel") if entry.causal and entry.weights[0].shape[1] == 1 else None
-                return self._affine(entry, Applied("conv", (self._kernel(entry), first), each))
+                return self._affine(entry, Applied("conv", (self._kernel(entry), first), _kind_of_convolution(entry)))
             case OperationKind.SCAN:
                 return self._scan(entry, first, rest)
             case OperationKind.DELTA_RULE if entry.function == GENERAL:
@@ -677,3 +676,13 @@ def _activated(name: str, x: Tree, *stored: Tree) -> Tree:
     if "gelu" in name:
         return Applied("GELU", (x,), None if name in _EXACT_GELU else Word("tanh"))
     return Applied(_FUNCTIONS.get(name.partition("_")[0], name), (x, *stored))
+
+
+def _kind_of_convolution(entry: Entry) -> Word | None:
+    """Return what a convolution is applied to: each channel alone, the patches of an image, or all positions."""
+    _, channels, *kernel = entry.weights[0].shape
+    if entry.causal and channels == 1:
+        return Word("channel")
+    sides = zip(entry.inputs[0].shape[2:], kernel, entry.output.shape[2:], strict=True)
+    apart = all(cancel(before - side * after) == 0 for before, side, after in sides)  # the stride is the kernel's side
+    return Word("patch") if apart and len(kernel) > 1 and any(side != 1 for side in kernel) else None

@@ -69,6 +69,7 @@ from .references import with_references
 from .sentences import sentence
 from .short_form import short_form
 from .subject import column, config_lines, in_subtitle, in_title, is_changed, subject_line
+from .total_sentence import with_named_sizes
 from .verification import UNCERTIFIED, WHOLE_ONLY, check, short_check
 
 
@@ -164,6 +165,10 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         blocks = short_form(blocks, found.figure if len(chapters) == 1 else None)
     blocks = _with_rests(blocks, found.quantities)
     blocks = _with_parts_of_layers(blocks, found.quantities)
+    named_parts = [
+        part for each in found.quantities if each.parts for part in structured(each.formula.display_expr).parts
+    ]
+    blocks = with_named_sizes(blocks, named_parts)
     symbols_of(blocks)
     blocks, keys = with_references(blocks)
     titles = [each.formula.measure.title for each in found.quantities]
@@ -222,11 +227,13 @@ def _with_parts_of_layers(blocks: Sequence[Block], quantities: Sequence[Quantity
     The two matrices of BART's feed-forward network are modules of the layer, so no module has the name of that network.
     """
     meanings: dict[Label, tuple[str, ...]] = {}
+    layers: dict[Label, str] = {}
     for each in quantities:
         for section in each.parts.steps.sections if each.parts else ():
             for label, line in zip(section.chain.labels if section.chain else (), section.lines, strict=False):
                 if isinstance(label, Label) and (modules := _modules_of_layer(line, each.formula)):
                     meanings[label] = modules
+                    layers[label] = class_path(line.path, each.formula).removesuffix(".*")
     made: list[Block] = []
     for block in blocks:
         made.append(block)
@@ -238,10 +245,21 @@ def _with_parts_of_layers(blocks: Sequence[Block], quantities: Sequence[Quantity
             modules = meanings[label]
             labels = [each for each, some in meanings.items() if some == modules and each.letter == label.letter]
             meanings = {each: some for each, some in meanings.items() if each not in labels}
-            verb = " is the total of " if len(labels) == 1 else " are the totals of "
-            names = listed(*([Code(each)] for each in modules))
-            made.append(Paragraph(["Here, ", *listed(*([Math(each)] for each in labels)), verb, *names, "."]))
+            made.append(Paragraph(_about_modules(labels, modules, layers)))
     return made
+
+
+def _about_modules(labels: Sequence[Label], modules: Sequence[str], layers: Mapping[Label, str]) -> Line:
+    """Return a sentence on totals of modules with the same names, in layers of one list or of several."""
+    names = listed(*([Code(each)] for each in modules))
+    if len({layers[each] for each in labels}) == 1:
+        verb = " is the total of " if len(labels) == 1 else " are the totals of "
+        return ["Here, ", *listed(*([Math(each)] for each in labels)), verb, *names, "."]
+    line: list[Piece] = ["Here, "]
+    for place, each in enumerate(labels):  # such as one in an encoder and one in a decoder
+        named: Line = ["their total"] if place else ["the total of ", *names]
+        line += [*maybe(place, "; "), Math(each), " is ", *named, " in a layer of ", Code(layers[each])]
+    return [*line, "."]
 
 
 def _modules_of_layer(line: AccountLine, formula: Formula) -> tuple[str, ...]:
@@ -397,7 +415,7 @@ def _chapter(
     structure = structured(formula.display_expr)
     result = [
         *_result(formula, structure, value, subject, found.definition.basis),
-        *message(formula, structure, value, found.purposes, found.params),
+        *message(formula, structure, value, found.purposes, found.params, subject),
         *([] if value is not None else _known_purposes(found, subject)),
         *counted,
     ]
@@ -732,7 +750,29 @@ def _variants(found: Sequence[VariantFacts], formula: Formula, subject: SubjectF
     head: list[Line] = [["Variant"], ["Formula"], *([[column(subject, formula)]] if counted else [])]
     rows = rows if counted else [row[:-1] for row in rows]
     caption: Line = ["The formula with other model options."]
-    return [Heading(1, ["Variants"]), Table(head, rows, "wwr" if counted else "ww", caption=caption)]
+    table = Table(head, rows, "wwr" if counted else "ww", caption=caption)
+    return [Heading(1, ["Variants"]), table, *(Paragraph(line) for each in found for line in _unsaved(formula, each))]
+
+
+def _unsaved(formula: Formula, variant: VariantFacts) -> Iterator[Line]:
+    """Yield a sentence on the tensors of remaining operations that only the operations a variant removes save."""
+    left = {line.key: line.terms for _, line in variant.formula.root.leaves()}
+    own = [line for _, line in formula.root.leaves()]
+    if not left.keys() < {line.key for line in own}:
+        return
+    gone = [line for line in own if line.key not in left and line.entry is not None and line.entry.module]
+    removed = dict.fromkeys(class_path(line.path, formula) for line in gone)
+    missing = {
+        term.label: None
+        for line in own
+        if line.key in left
+        for term in line.terms
+        if term.label not in {each.label for each in left[line.key]}
+    }
+    if missing and removed:
+        tensors, verb = listed(*([Code(each)] for each in missing)), "saves" if len(removed) == 1 else "save"
+        names = listed(*([Code(each)] for each in removed))
+        yield ["Only ", *names, f" {verb} ", *tensors, ", so ", Code(variant.options), " also omits these bytes."]
 
 
 def _as_difference(formula: Formula, sibling: Formula) -> Piece:

@@ -11,13 +11,16 @@ from ..formulas.account import Term
 from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..formulas.structured_form import StructuredForm
-from ..language.notation.display_tree import Label, Number, Product, Tree, ordered_terms, terms_tree, tree, value
+from ..language.notation.display_tree import Label, Number, Product, Tree, nodes, ordered_terms, terms_tree, tree, value
+from ..language.sizes import evaluate
 from ..language.symbols import B, C, S
-from ..output.blocks import Block, Equation, Line, Math, Paragraph, Piece, Table, capital, listed, maybe
+from ..output.blocks import Block, Equation, Line, Math, Paragraph, Piece, Table, capital, formulas_in, listed, maybe
 from ..output.chain import Chain
 from ..views.derivation_facts import AmountFacts
+from ..views.formula_facts import SubjectFacts
 from ..views.purpose_totals import ATTENTION, MATRICES
 from .amount_table import Rows, amount_table
+from .subject import subject_line
 
 OF_STATE = ("weights", "gradients", "master weights", "optimizer's state")  # per parameter
 _A_TOKEN = ("flops", "macs", "prefill-flops")
@@ -31,11 +34,12 @@ def message(
     value: int | Fraction | None,
     purposes: Sequence[AmountFacts],
     params: Label | None,
+    subject: SubjectFacts,
 ) -> list[Block]:
     """Return the summary of a cost, and a table of its purposes if it has several.
 
     ``form`` names the parts that its formula repeats. ``params`` is the number of parameters, of which training memory
-    is a multiple.
+    is a multiple, and is stated for the ``subject``.
     """
     parts = {each.name: each.each for each in purposes}
     blocks: list[Block] = []
@@ -45,9 +49,10 @@ def message(
         blocks += _a_token(parts, *_EACH_ELEMENT[formula.measure.unit])
     elif formula.measure.name == "kv-cache":
         blocks += _kept_a_token(formula)
-    if len(parts) > 1:
-        blocks.append(_table(formula, form, value, purposes, params))
-    return blocks
+    table = [_table(formula, form, value, purposes, params)] if len(parts) > 1 else []
+    if params and any(each == params for shown in formulas_in([*blocks, *table]) for each in nodes(shown)):
+        blocks += _parameters(formula, form, params, subject)
+    return [*blocks, *table]
 
 
 def _table(
@@ -93,13 +98,26 @@ def _a_parameter(formula: Formula, parts: dict[str, Expr], stored: Label) -> lis
     )
     said: list[Line] = [["the optimizer's step counters (4 bytes for each weight tensor)"]] if counts else []
     if (kept := parts.get("activations")) is not None:
-        rest.append(activations := Label(formula.measure.letter, "activations", kept))
+        # The letter of bytes without the subscript of this quantity, which stands before the names of parts.
+        rest.append(activations := Label(formula.measure.letter.partition("_")[0], "activations", kept))
         said.append(["the activations, ", Math(activations)])
     chain = Chain((Label(formula.measure.letter, "", formula.display_expr),), (terms_tree([times, *rest]),))
     chain.prove(formula.relations)
     line: list[Piece] = ["Each of the ", Math(stored), " parameters takes ", Math(times.factors[0]), " bytes"]
     line += [*maybe(said, "; the total also includes ", *listed(*said)), ":"]
     return [Paragraph(line, defines=True), Equation(chain)]
+
+
+def _parameters(formula: Formula, form: StructuredForm, stored: Label, subject: SubjectFacts) -> list[Block]:
+    """Return the formula of the number of parameters, and its value if the sizes have values."""
+    known = formula.with_totals(subject.known)
+    line: list[Piece] = ["Here, ", Math(stored), " is the number of parameters"]
+    if stored.stands_for.free_symbols <= known.keys():
+        number = evaluate(stored.stands_for, known, "the number of parameters")
+        line += [f" ({number:,} for ", *subject_line(subject, formula), ")"]
+    chain = Chain((stored,), (form.short(stored.stands_for),))
+    chain.prove(formula.relations)
+    return [Paragraph([*line, ":"]), Equation(chain)]
 
 
 def _steps(term: Term) -> bool:

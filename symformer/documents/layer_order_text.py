@@ -50,8 +50,9 @@ def _one_after_another(kinds: Sequence[Scope], total: Expr) -> list[Piece]:
         first, last = Math.of(expand(before + 1)), Math.of(total if kind is kinds[-1] else after)
         alone: list[Piece] = ["layer ", first, ONE]
         several: list[Piece] = ["layers ", first, " to ", last, " are "]
+        # The section of the model gives each kind of these layers its name, with the meaning.
         one = kind.count == 1
-        ranges.append([*(alone if one else several), *_kind(kind.count, kind.name, one)])
+        ranges.append([*alone, *_kind(kind.count, kind.name, one)] if one else [*several, *_named(kind.name)])
         before = after
     return ["In order, ", *listed(*ranges), "."]
 
@@ -80,6 +81,10 @@ def _kind(count: Expr, name: str, one: bool = False) -> list[Piece]:
     meaning = letter(count).meaning if isinstance(count, Symbol) else ""
     if meaning.startswith("layers "):
         return [meaning.replace("layers ", "a layer ", 1) if one else meaning]
+    return _named(name)
+
+
+def _named(name: str) -> list[Piece]:
     return ["the ", Code(name.removesuffix(".*"))]
 
 

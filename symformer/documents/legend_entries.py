@@ -582,8 +582,16 @@ ROWS = (
         "conv",
         _word("conv", TensorName("W"), _X),
         [
+            *("the convolution of ", Math(_X), " along its positions with the kernel ", Math(TensorName("W"))),
+            ", with the channels of the result on the last axis",
+        ],
+    ),
+    LegendEntry(
+        "conv_patch",
+        _word("conv", TensorName("W"), _X, below=Word("patch")),
+        [
             *("the convolution of ", Math(_X), " with the kernel ", Math(TensorName("W"))),
-            " (over patches, its stride is their side, and their positions become one axis)",
+            ", whose stride is the size of a patch, with the positions of all patches on one axis",
         ],
     ),
     LegendEntry(

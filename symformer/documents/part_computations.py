@@ -14,9 +14,9 @@ from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Section
 from ..formulas.formula import Formula
 from ..language.shape_lines import shape_line
-from ..language.symbols import letter
-from ..ledger.facts import Ledger, Scope
-from ..output.blocks import Assignment, Block, Line, Paragraph, Piece, listed
+from ..language.symbols import N_ep, N_tp, letter
+from ..ledger.facts import Ledger, Part, Scope
+from ..output.blocks import Assignment, Block, Line, Math, Paragraph, Piece, listed
 from ..views.formula_facts import is_per_rank
 from .computation import computation
 from .distinct_paths import ModuleNames, has_own_names
@@ -63,10 +63,18 @@ class PartComputations:
         """
         return [(where, scope, tuple(computation(scope))) for where, scope in self._scopes(line)]
 
+    def about(self, line: AccountLine, formula: Formula) -> list[Piece]:
+        """Return a description of a part; on a rank, of the whole part, as its computation, and then of its share."""
+        whole = next((scope.part for _, scope in self._scopes(line)), None) if self.placed else None
+        return about_part(line, formula) if whole is None else self._about_share(line, whole, formula)
+
+    def _about_share(self, line: AccountLine, whole: Part | None, formula: Formula) -> list[Piece]:
+        about = about_part(replace(line, part=whole), formula)
+        return [*about, *_share(line.part, whole, about, formula)]
+
     def descriptions(self, line: AccountLine, formula: Formula) -> Mapping[str, list[Piece]]:
         """Return the description of a part for each path where it is used, if kinds of layers differ in it."""
-        parts = {where: replace(line, part=scope.part) for where, scope in self._scopes(line)}
-        found = {where: about_part(each, formula) for where, each in parts.items()}
+        found = {where: self._about_share(line, scope.part, formula) for where, scope in self._scopes(line)}
         return found if any(each != found[where] for each in found.values() for where in found) else {}
 
     def _scopes(self, line: AccountLine) -> list[tuple[str, Scope]]:
@@ -77,6 +85,25 @@ class PartComputations:
         """Return the purpose of each operation of an attention part."""
         scope = scope_of(line.part, line.path, self.ledger, self.placed)
         return operation_roles(scope) if scope is not None else {}
+
+
+def _share(part: object, whole: object, about: Sequence[Piece], formula: Formula) -> list[Piece]:
+    """Return a sentence on the sizes in the description of a whole part that one rank has only a share of."""
+    if not isinstance(part, Component) or not isinstance(whole, Component):
+        return []
+    own, every = (each.with_relations(formula.display_relations) for each in (part, whole))
+    shares: dict[Symbol, Expr] = {}
+    for each in fields(every):
+        size, share = getattr(every, each.name), getattr(own, each.name, None)
+        if isinstance(size, Symbol) and isinstance(share, Expr) and share.has(N_tp, N_ep) and Math.of(size) in about:
+            shares[size] = share
+    said: list[Line] = []
+    for size, share in shares.items():
+        meaning = letter(size).meaning
+        countable = meaning.split(" of ")[0].endswith("s")  # such as query heads, but not a width
+        share_of: Line = ["the share ", Math.of(share), " of ", Math.of(size)]
+        said.append([Math.of(share), f" {meaning}"] if countable else share_of)
+    return [" One rank has ", *listed(*said), "."] if said else []
 
 
 def computed(computes: PartComputations | None, section: Section, formula: Formula) -> list[Block]:

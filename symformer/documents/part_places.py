@@ -16,7 +16,7 @@ from ..language.symbols import letter
 from ..output.blocks import Code, Line, Math, Paragraph, Piece, capital, listed, maybe
 from ..views.module_names import is_layer_list, usual_name
 from .layer_lists import class_path, in_class
-from .part_computations import PartComputations, about_part
+from .part_computations import PartComputations
 
 OUTSIDE = "Outside the layers"
 COLON = ":"  # the end of the places of a part without a description
@@ -77,7 +77,7 @@ def place_lines(section: Section, formula: Formula, computes: PartComputations |
     said: list[tuple[list[Piece], list[AccountLine]]] = []
     for line in section.lines:
         by_kind = computes is not None and computes.descriptions(line, formula)
-        about = about_part(line, formula) if computes and not by_kind else []
+        about = computes.about(line, formula) if computes and not by_kind else []
         same = next((lines for other, lines in said if other == about), None)
         if same is None:
             said.append((about, [line]))

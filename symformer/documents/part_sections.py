@@ -11,8 +11,8 @@ from ..components.base import Component
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Reason, Section
 from ..formulas.formula import Formula
-from ..language.notation.display_tree import Label
-from ..ledger.facts import Ledger
+from ..language.symbols import letter
+from ..ledger.facts import Ledger, Scope
 from ..ledger.layer_kinds import mixtures
 from ..output.blocks import (
     Block,
@@ -45,14 +45,15 @@ from .part_places import COLON, named, place_lines, title_of, word_of
 from .part_tables import bytes_per_parameter, copied_heads, parts_table, purpose_table, term_table
 from .sentences import sentence
 from .simple_parts import SimplePart, is_simple, simple_table, without_colon
+from .total_sentence import total_sentence
 from .traced_run import TracedRun, without_run
 
 PARTS = Heading(1, ["The parts"])
 COMMON = "Parts common to all layers"
 ADDED = " is the total of the parts that all of these layers have. The total of each kind of layer adds its own parts."
 RANKS = (
-    "Computations and the shapes of activations, also in figures, are for all ranks together; weights and totals are "
-    "for one rank."
+    "Computations and the shapes of activations, also in figures, are for all ranks together, and their matrices are "
+    "whole; tables and totals are for the share of one rank."
 )
 COMPUTES = "shows the computation."  # after the number of a figure
 STORED = "Shapes of matrices are output × input, even if the class stores the transpose."
@@ -110,7 +111,8 @@ class _Builder:
         written = [self.whole, *self.structural_down, *others]
         self.does = {id(each): computed(self.computes, each, formula) for each in written}
         known = [each for each in others if self.traced is None or self.traced.is_recognized(each.line)]
-        self.small = [each for each in known if is_simple(each, self.does[id(each)], formula)]
+        simple = [each for each in known if is_simple(each, self.does[id(each)], formula)]
+        self.small = simple if len(simple) > 1 else []  # a table of one row would only change the order of the parts
         self.ideas = [each for each in others if each not in self.small]
         printed = [*self.small, *self.ideas, *self.structural, self.whole]
         self.places = {line.key: id_of(each.line, formula) for each in printed for line in each.lines}
@@ -157,13 +159,9 @@ class _Builder:
         if section.chain is None:
             return blocks
         if section.composite:
-            letter = Math(section.chain.labels[0])
-            subscripts: Line = [
-                letter,
-                " is the total of the model, and with a part as its subscript, the total of that part.",
-            ]
-            said = [Paragraph(subscripts)] if isinstance(letter.shown, Label) else []
-            return [*blocks, *said, *_in_parts(section.chain), *operation_totals(section, self.formula)]
+            summed = _in_parts(section.chain)
+            said = total_sentence(section.chain.labels[0], follows=bool(summed))
+            return [*blocks, *said, *summed, *operation_totals(section, self.formula)]
         blocks += bytes_per_parameter([section], self.formula)
         blocks += [term_table(section, self.found.columns, self.formula)] if section.terms else []
         return [*blocks, self._equation(section, section.chain)]
@@ -175,7 +173,10 @@ class _Builder:
         named = any(each.line.is_kind for each in self.structural)
         blocks: list[Block] = []
         for mixture, kinds in mixtures(self.found.ledger.apart).items():
-            names: list[Line] = [[Code(kind.name.removesuffix(".*"))] for kind in kinds]
+            titles = [getattr(kind.part, "title", "") for kind in kinds]
+            names = [
+                _kind_name(kind, title if len({*titles}) > 1 else "") for kind, title in zip(kinds, titles, strict=True)
+            ]
             if len(names) > 1 and (named or mixture.order == "kind by kind"):
                 several: Line = ["The list ", Code(mixture.path.removesuffix(".*")), " has several kinds of layers"]
                 blocks.append(Paragraph([*several, ", here called ", *listed(*names), "."]))
@@ -307,6 +308,14 @@ class _Builder:
         """Return the equation of a part with the reason for each step."""
         reasons = [_reason(reason, self.formula, self.places) for reason in chain.reasons]
         return Equation(chain, id=id_of(section.line, self.formula), reasons=reasons)
+
+
+def _kind_name(kind: Scope, title: str) -> Line:
+    """Return the name of a kind of layers, with the meaning of the size that counts them and the title of its boxes."""
+    meaning = letter(kind.count).meaning if isinstance(kind.count, Symbol) else ""
+    said = [meaning] if meaning.startswith("layers ") else []
+    said += [f"{title} in figures"] if title else []
+    return [Code(kind.name.removesuffix(".*")), *maybe(said, f" ({'; '.join(said)})")]
 
 
 def _next(found: Iterator[Block]) -> Computation | None:

@@ -15,6 +15,7 @@ from ..components.base import Component
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Reason, Section
 from ..formulas.formula import Formula
+from ..formulas.structured_form import structured
 from ..language.notation.text import percent
 from ..output.blocks import (
     Block,
@@ -43,10 +44,11 @@ from .figures.share_bars import MOST, ShareBar, share_bars
 from .figures.text_width import Ruler
 from .formats.slide_layout import FULL
 from .layer_lists import class_path, in_class
-from .legend import BASIS, HEADS
+from .legend import BASIS
 from .part_sections import id_of, parts, tied_modules
 from .part_tables import parts_table, shape_of
 from .simple_parts import output_of
+from .total_sentence import with_named_sizes
 
 TRIVIAL = ("embeddings", "norms", "head")  # roles of parts that share a slide
 FEW = 2  # terms of a part without a role that shares it
@@ -152,7 +154,7 @@ class QuantitySteps:
         self.whole = sections[-1]
         self.sections = [each for each in sections[:-1] if each.chain is not None]
         chapter = parts(found.parts, found.formula, first)
-        self.chunks = _chunks(chapter.blocks)
+        self.chunks = _chunks(with_named_sizes(chapter.blocks, structured(found.formula.display_expr).parts))
         self.simple = {id(part.section): part for part in chapter.simple}
         self.layers = {id(section) for section in chapter.layers}
         self.owner = {id(line): section for section in sections for line in section.lines}
@@ -406,7 +408,7 @@ def _chunks(blocks: Sequence[Block]) -> Mapping[str, list[Block]]:
 
 def is_explanation(block: Paragraph, words: bool = True) -> bool:
     """Return True for a paragraph on how to read computations, or with ``words`` for the meanings of their words."""
-    return (words and bool(block.notation)) or block.line == BASIS or block.line[:1] == [HEADS]
+    return (words and bool(block.notation)) or block.line == BASIS
 
 
 def _action(reason: Reason) -> str:

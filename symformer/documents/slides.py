@@ -41,6 +41,7 @@ from .derivation_document import attached_files, check_subtitle
 from .formats.slide_layout import FULL
 from .key_result import message
 from .legend import entries
+from .legend_entries import LegendEntry
 from .notation import symbols_of
 from .part_computations import split_sentences
 from .part_sections import PARTS
@@ -153,7 +154,7 @@ def _quantity_slides(
         value.append(
             Paragraph(["For ", *subject_line(subject, formula), ": ", Strong(f"{found.value:,}"), f" {unit}{basis}."])
         )
-    summary = message(formula, form, found.value, found.purposes, found.params)
+    summary = message(formula, form, found.value, found.purposes, found.params, subject)
     if not any(isinstance(block, Table) for block in summary):
         value += summary
     if several:
@@ -210,7 +211,7 @@ def _conclusions(found: QuantityFacts, facts: DerivationFacts, figure: GrowingFi
         yield from _divided(Step(["The number", *whose], checked), figure)
     if (chart := shares(found.totals, formula)) is not None:
         yield Slide([f"Where the {formula.measure.title} are"], [chart])
-    purposes = message(formula, form, found.value, found.purposes, found.params)
+    purposes = message(formula, form, found.value, found.purposes, found.params, subject)
     if any(isinstance(block, Table) for block in purposes):
         blocks = [replace(block, caption=()) if isinstance(block, Table) else block for block in purposes]
         yield from _divided(Step([f"The {formula.measure.title} by purpose"], blocks), figure)
@@ -259,8 +260,7 @@ def _noted(steps: Sequence[Slide], facts: DerivationFacts) -> Iterator[Slide]:
         stated = [*slide.every_undivided_block()]
         sizes = {size for shown in formulas_in(stated) for size in sizes_of(shown)} - known
         notes: list[Block] = [*slide.notes]
-        computations = [each for block in stated for each in computations_of(block)]
-        new = [row for row in entries(computations) if row.local or row.word not in words]
+        new = [row for row in _entries(stated) if row.local or row.word not in words]
         rows: list[Sequence[Line]] = [[[Math(row.shown), *maybe(row.where, row.where)], row.means] for row in new]
         if new:
             words |= {row.word for row in new}
@@ -285,6 +285,16 @@ def _noted(steps: Sequence[Slide], facts: DerivationFacts) -> Iterator[Slide]:
             yield slide
         else:
             yield replace(slide, notes=notes)
+
+
+def _entries(blocks: Sequence[Block]) -> list[LegendEntry]:
+    """Return the meanings of the words of some blocks, each once; a table prints no shapes."""
+    found: dict[str, LegendEntry] = {}
+    for block in blocks:
+        for row in entries(computations_of(block)):
+            if row.word != "…" or not isinstance(block, Table):
+                found.setdefault(row.word, row)
+    return [*found.values()]
 
 
 def _sizes(sizes: set[Symbol], facts: DerivationFacts, values: Mapping[Symbol, int]) -> list[Piece]:

@@ -23,6 +23,7 @@ from ..output.blocks import (
     Document,
     Equation,
     FigureBlock,
+    FloatSentence,
     Heading,
     Line,
     Math,
@@ -40,7 +41,7 @@ from ..papers import paper
 from ..quantities import quantity as find_quantity
 from ..views.formula_facts import CheckFacts, check_of, conditions_of
 from .comparison_document import about_side
-from .figures.inset import aligned_figures, comparison_figure
+from .figures.inset import UNCOUNTED, aligned_figures, comparison_figure
 from .model_table import ModelTable, model_letter
 from .named_parts import SharedNames, definitions
 from .references import with_references
@@ -142,14 +143,14 @@ def survey(
     places, equations = _equations(found)
     notes = [Paragraph(note) for note in found.notes()]
     totals = _totals(found, places)
-    result: list[Block] = [Heading(1, ["Totals"]), Paragraph(_mentions([totals], "lists the results.")), totals]
+    result: list[Block] = [Heading(1, ["Totals"]), Paragraph(_mentions([totals], "list", "the results.")), totals]
     structures = structure_tables(models, found.names)
     about: list[Block] = [Heading(1, ["The models"]), *_about(found)]
     told: list[Block] = [Heading(1, ["Definitions and conventions"]), *notes] if notes else []
     rest: list[Block] = [*_against_length(found), *_differences(found)] if form == "full" else []
     letters = symbol_tables(models, found.names, [*result, *about, *structures, *told, *equations, *rest])
-    compared = _mentions(structures, "compares the structures of the models.", "compares those of further models.")
-    symbols = _mentions(letters, "lists the symbols.", "lists the sizes of further models.")
+    compared = _mentions(structures, "compare", "the structures of the models.")
+    symbols = _mentions(letters, "list", "the symbols.")
     tables: list[Block] = [Paragraph([*compared, *maybe(compared and symbols, " "), *symbols]), *structures, *letters]
     blocks: list[Block] = [*result, *about, *tables, *told, *equations, *rest]
     blocks, keys = with_references(blocks)
@@ -279,12 +280,12 @@ def _totals(found: ModelTable, places: Mapping[tuple[int, str], str]) -> Table:
     return replace(table, rows=rows, caption=caption, id="survey.totals")
 
 
-def _mentions(tables: Sequence[Table], words: str, further: str = "") -> list[Piece]:
-    """Return a sentence about each table; ``further`` follows the numbers of all but the first."""
-    said: list[Piece] = []
-    for table in tables:
-        said += [*maybe(said, " "), table.mention(further if said else words)]
-    return said
+def _mentions(floats: Sequence[Table] | Sequence[FigureBlock], verb: str, words: str) -> list[FloatSentence]:
+    """Return one sentence about all of some tables or figures; nothing without them."""
+    if not floats:
+        return []
+    first, *further = [each.mention(f"{verb}{'s' * (len(floats) == 1)} {words}") for each in floats]
+    return [replace(first, further=tuple(further))]
 
 
 def _against_length(found: ModelTable) -> list[Block]:
@@ -296,9 +297,9 @@ def _against_length(found: ModelTable) -> list[Block]:
     told = list[Piece]()
     for each in drawn:
         tables, figures = each.tables(), each.figures()
-        told += [*maybe(told, " "), *_mentions(tables, f"states the {each.title}.", "states those of further models.")]
-        for figure in figures:
-            told += [" ", figure.mention(f"shows them against the {each.meaning}.")]
+        told += [*maybe(told, " "), *_mentions(tables, "state", f"the {each.title}.")]
+        if figures:
+            told += [" ", *_mentions(figures, "show", f"them against the {each.meaning}.")]
         shown += [*tables, *figures]
     said = [*map(Paragraph, ([*told, *limits(drawn)], *explanations(found)))]
     return [Heading(1, ["Costs against length"]), *said, *shown]
@@ -334,9 +335,9 @@ def _differences(found: ModelTable) -> list[Block]:
         if len(named) > 1
     ]
     figures = _figures(found)
-    for number, figure in enumerate(figures):
-        words = "shows the structures of further models." if number else "shows the structures side by side."
-        equal = with_sentence(equal, figure.mention(words))
+    columns = len({*map(_kind, found.models)}) != 2  # the caption of a pair states what is the same
+    for said in _mentions(figures, "show", f"the structures side by side.{f' {UNCOUNTED}' * columns}"):
+        equal = with_sentence(equal, said)
     blocks = [*equal, *figures, *blocks]
     return [Heading(1, ["Differences from ", Code(found.names[0])]), *blocks] if blocks else []
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sympy import Expr, Integer
 
+from ..language.errors import joined
 from ..language.notation.display_tree import Cross, Tree, tree
 from ..language.notation.text import text
 from .chain import Chain
@@ -82,13 +83,15 @@ class EquationNumber:
 class FloatSentence:
     """A sentence about a figure or a table, such as ``Figure 1 shows the architecture.``; left out without it.
 
-    ``id`` is the id of the figure or table, ``words`` follow its number, and ``what`` is the word before the number.
+    ``id`` is the id of the figure or table, ``words`` follow its number, and ``what`` is the word before the number. A
+    sentence about several floats, such as ``Table 2 and Table 3 compare the models.``, has the others in ``further``.
     """
 
     id: str
     words: str
     number: int = 0
     what: Literal["Figure", "Table"] = "Figure"
+    further: tuple[FloatSentence, ...] = ()
 
 
 Piece = str | Math | Code | Strong | Cited | Ref | EquationNumber | FloatSentence
@@ -278,8 +281,8 @@ def plain(line: Line, spell: Callable[[Tree], str] = text) -> str:
                 said += f"[{number or key}]"
             case Ref(_, number) | EquationNumber(_, number):
                 said += f"({number})"
-            case FloatSentence(_, words, number, what):
-                said += f"{what} {number} {words}"
+            case FloatSentence(words=words, further=further):
+                said += f"{joined([f'{each.what} {each.number}' for each in (piece, *further)])} {words}"
     return said
 
 
@@ -397,8 +400,9 @@ def numbered(blocks: Sequence[Block]) -> tuple[list[Block], list[str]]:
                 return Ref(each, numbers[each])
             case EquationNumber(each):
                 return EquationNumber(each, numbers[each])
-            case FloatSentence(each):
-                return replace(piece, number=floats[each])
+            case FloatSentence(each, further=further):
+                others = tuple(replace(other, number=floats[other.id]) for other in further)
+                return replace(piece, number=floats[each], further=others)
         return piece
 
     def resolved(block: Block) -> Block:

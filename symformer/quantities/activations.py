@@ -14,7 +14,18 @@ from ..ledger.facts import Ledger, OperationKind
 from .kernels import IMPLEMENTATIONS
 from .kernels.routed_experts import EXPERTS
 from .quantity import BOTH, Convention, Conventions, Countable, Quantity, tally
-from .saved_tensors import DROPOUT, LOSS, RECOMPUTE, activation_terms, check_implemented, saved_conditions, saved_notes
+from .saved_tensors import (
+    BUFFERS,
+    CHECKPOINTED,
+    DROPOUT,
+    LOSS,
+    RECOMPUTE,
+    activation_terms,
+    check_implemented,
+    saved_conditions,
+    saved_notes,
+    without_recomputation,
+)
 
 GIVEN = "All lookup indices are inputs of the model"
 
@@ -52,7 +63,7 @@ class Activations(Quantity):
 
     def statement_for(self, formula: Formula) -> str:
         """Return the statement; it names the image-position indices that the model stores itself, if any."""
-        said = super().statement_for(formula)
+        said = without_recomputation(super().statement_for(formula), formula)
         held = any(line.entry and line.entry.held for _, line in formula.root.leaves())
         return said.replace(GIVEN, f"{GIVEN} except those of image positions, which it stores") if held else said
 
@@ -73,8 +84,7 @@ QUANTITY = Activations(
     Measure("activations", "bytes of activations", "U_act", "bytes"),
     "The bytes of activations that the named implementation saves for the backward pass during one forward pass over B "
     f"sequences of S tokens. {GIVEN}. No KV cache is filled. A tensor that several operations save is counted once, "
-    "with the operation that produced it. Excluded: the weights, temporary buffers (such as activations while they are "
-    "recomputed in the backward pass) and the random state that torch stores for each checkpointed part.",
+    f"with the operation that produced it. Excluded: the weights, {BUFFERS} and {CHECKPOINTED}.",
     {},
     ("tensor", "factors"),
     {

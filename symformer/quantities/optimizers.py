@@ -201,7 +201,8 @@ def _means(shape: tuple[Expr, ...], size: Expr) -> tuple[StateTensor, ...]:
     return (StateTensor("row means", (*before, rows, size)), StateTensor("column means", (*before, columns, size)))
 
 
-_WIDTH = "the dtype of the updated weight (4 bytes per number; 2 with recipe=pure-bf16)"
+NUMBER_BYTES = "(4 bytes per number; 2 with recipe=pure-bf16)"
+_WIDTH = f"the dtype of the updated weight {NUMBER_BYTES}"
 _COUNTER = "a step counter of 4 bytes per weight tensor"
 _CUT = "whether a shard of a weight is quantized, and in how many blocks, depends on how the weight is cut"
 _MEANS = "the row and column means of a matrix cannot be sharded like its elements"

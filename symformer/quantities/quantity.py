@@ -384,6 +384,10 @@ class Quantity:
             or any(self.choices[name].applies_to(each) or each.kind is OperationKind.OBSERVED for each in entries)
         }
 
+    def meaning_for(self, name: str, formula: Formula) -> str:
+        """Return the meaning of the value that a formula has of a convention."""
+        return self.choices[name].meanings[self.shown_conventions(formula)[name]]
+
     def statement_for(self, formula: Formula) -> str:
         """Return the statement of the quantity for one formula, in words."""
         entries = [line.entry for _, line in formula.root.leaves() if line.entry]

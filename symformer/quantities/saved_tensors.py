@@ -684,6 +684,8 @@ ON_CUDA = (
     "the CPU."
 )
 EXCLUDED, CROSS_ENTROPY, CHUNKED = "excluded", "cross-entropy", "linear-cross-entropy"
+BUFFERS = "temporary buffers (such as activations while they are recomputed in the backward pass)"
+CHECKPOINTED = "the random state that torch stores for each checkpointed part"
 LOSS = Convention(
     {
         EXCLUDED: "the loss is excluded, with the tensors that only it saves, such as the logits or their "
@@ -712,3 +714,11 @@ RECOMPUTE = Convention(
     },
     lambda entry: entry.kind in ATTENDING or "*" in entry.path.split("."),
 )
+
+
+def without_recomputation(statement: str, formula: Formula) -> str:
+    """Return the statement of a formula, without what only recomputation needs if nothing is recomputed."""
+    if formula.conventions.get("recompute", "none") != "none":
+        return statement
+    buffers = BUFFERS.partition(" (")[0]
+    return statement.replace(f", {BUFFERS} and {CHECKPOINTED}", f" and {buffers}").replace(BUFFERS, buffers)

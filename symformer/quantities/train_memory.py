@@ -17,7 +17,7 @@ from ..ledger.facts import STORING, WEIGHTLESS, Entry, Ledger, OperationKind
 from ..ledger.placement import Placement, even_sharing_conditions, replicas
 from .kernels import IMPLEMENTATIONS
 from .kernels.routed_experts import EXPERTS
-from .optimizers import OPTIMIZERS, updated
+from .optimizers import NUMBER_BYTES, OPTIMIZERS, updated
 from .quantity import (
     BOTH,
     Convention,
@@ -29,7 +29,17 @@ from .quantity import (
     shared,
     tally,
 )
-from .saved_tensors import DROPOUT, LOSS, RECOMPUTE, activation_terms, check_implemented, saved_conditions, saved_notes
+from .saved_tensors import (
+    BUFFERS,
+    DROPOUT,
+    LOSS,
+    RECOMPUTE,
+    activation_terms,
+    check_implemented,
+    saved_conditions,
+    saved_notes,
+    without_recomputation,
+)
 from .stored_format import WEIGHTS, InFormat
 from .weight_formats import ELEMENT_BYTES, MEANINGS, UNUSUAL, StoredWeights
 
@@ -157,11 +167,16 @@ class TrainMemory(InFormat):
         return (*super().conditions(ledger, conventions), *saved_conditions(ledger, _with_dtype(conventions)), *shared)
 
     def statement_for(self, formula: Formula) -> str:
-        """Return the statement, which excludes the loss unless it is counted."""
-        said = super().statement_for(formula)
+        """Return the statement; a convention that is printed states whether the loss is counted."""
+        said = without_recomputation(super().statement_for(formula), formula)
         if formula.conventions["implementation"] == "none":
             said = f"{STATE} Excluded: the activations, the loss, allocator overhead and temporary buffers."
-        return said.replace("the loss, allocator", "allocator") if "loss" in formula.conventions else said
+        return said.replace("the loss, allocator", "allocator") if "loss" in self.shown_conventions(formula) else said
+
+    def meaning_for(self, name: str, formula: Formula) -> str:
+        """Return the meaning of a convention, with the bytes of the optimizer's numbers in the recipe of a formula."""
+        bytes_ = 2 if formula.conventions["recipe"] == "pure-bf16" else 4
+        return super().meaning_for(name, formula).replace(NUMBER_BYTES, f"({bytes_} bytes per number)")
 
     def shown_conventions(self, formula: Formula) -> dict[str, str]:
         """Return the conventions of a formula; without activations, those of the loss do not matter."""
@@ -202,8 +217,7 @@ QUANTITY = TrainMemory(
     Measure("train-memory", "bytes of training memory", "U_train", "bytes"),
     "The bytes needed to train: every weight with its gradient and optimizer state, and the activations that the named "
     "implementation saves during one forward pass over B sequences of S tokens. Gradients that are accumulated over "
-    "several such passes need no more memory. Excluded: the loss, allocator overhead "
-    "and temporary buffers, such as activations while they are recomputed in the backward pass.",
+    f"several such passes need no more memory. Excluded: the loss, allocator overhead and {BUFFERS}.",
     {
         **rows(state, *STORING),
         **rows(counts_nothing, *WEIGHTLESS),

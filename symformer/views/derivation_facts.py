@@ -257,7 +257,7 @@ def _definition(model: Model, question: Quantity, formula: Formula, known: Numbe
         statement=question.statement_for(formula),
         basis=question.basis_for(formula),
         conventions=tuple(
-            ConventionFacts(name, value, question.choices[name].meanings[value])
+            ConventionFacts(name, value, question.meaning_for(name, formula))
             for name, value in question.shown_conventions(formula).items()
             if name not in _without_effect(formula)
         ),

@@ -137,7 +137,7 @@ def whole_drawing(figure: Figure, parts: Sequence[Figure], ruler: Ruler) -> Draw
     whole = Drawing(width, body.height + 2, shapes, figure.title, figure.alt)
     beside = [whole]
     for part in parts:
-        headed = _with_ends(_headed(part, ruler), part.graph)
+        headed = _with_ends(_with_roles(_headed(part, ruler)), part.graph)
         drawn = _in_frame(drawing(replace(headed, title=f"{part.title} in detail"), ruler=ruler))
         if drawn.height <= most and sum(each.width + GAP for each in (*beside, drawn)) <= broad:
             beside.append(drawn)
@@ -145,6 +145,12 @@ def whole_drawing(figure: Figure, parts: Sequence[Figure], ruler: Ruler) -> Draw
     wide = sum(each.width for each in beside) + GAP * (len(beside) + 1)
     width = max(wide, NARROWEST, min(broad, high * broad / most))
     return side_by_side(beside, width, high)
+
+
+def _with_roles(figure: Figure) -> Figure:
+    """Return a figure whose arrows of queries, keys and values have these letters."""
+    arrows = [replace(each, label=(each.role,)) if len(each.role) == 1 else each for each in figure.graph.arrows]
+    return replace(figure, graph=replace(figure.graph, arrows=arrows))
 
 
 def _with_ends(figure: Figure, named: Graph) -> Figure:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from .text_width import Ruler
 
 
-# The notes of the drawing explain the marks.
-UNCOUNTED = " Sizes and the number of sublayers in a block do not count as differences."
+# What a text says about figures of several models; the notes of a drawing explain the marks.
+UNCOUNTED = "Sizes and the number of sublayers in a block do not count as differences."
 
 
 def illustration(found: FigureFacts, filled: bool = True) -> list[FigureBlock]:
@@ -78,7 +78,7 @@ def aligned_figures(
     for start in range(0, len(sides), step):
         some = sides[start : start + step]
         caption: Line = ["The structures of ", *listed(*([Code(name)] for _, name in some))]
-        caption = [*caption, *maybe(start, ", compared with ", Code(first_name)), ".", *maybe(not start, UNCOUNTED)]
+        caption = [*caption, *maybe(start, ", compared with ", Code(first_name)), "."]
         shown = [found for found, _ in some]
         blocks.append(FigureBlock(partial(_columns, shown, first), caption, f"survey.structure.{start + 1}"))
     return blocks

@@ -192,13 +192,13 @@ class XCoordinates:
         return bool(self.sided) and any(source is self.ports[port] for port in self.sided or ())
 
     def _side(self, source: PlacedNode, target: PlacedNode) -> str:
-        """Return the side of the lane of a long arrow: on the right to a sum or from the right half of a row."""
-        if not isinstance(target.node, Box | Frame):
-            return "right"
+        """Return the side of the lane of a long arrow: of the half of its row, and else on the right to a sum."""
+        summed = not isinstance(target.node, Box | Frame)
         if source.node is None:
-            return "left"
+            return "right" if summed else "left"
         row = self.rows[source.rank - 1]
-        return "right" if 2 * row.index(source.node) > len(row) - 1 else "left"
+        from_middle = 2 * row.index(source.node) - (len(row) - 1)
+        return "right" if from_middle > 0 or (summed and from_middle == 0) else "left"
 
     def _lanes(self) -> dict[tuple[Net, str], tuple[str, int]]:
         """Return the lane of each tensor that passes a row: its side, and its number from the row outwards."""

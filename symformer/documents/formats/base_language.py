@@ -125,11 +125,15 @@ class Language(Format):
                 return self.ref(id, number)
             case EquationNumber(id, number):
                 return self.equation_number(id, number)
-            case FloatSentence(id, words, number, "Figure"):
-                return self.figure_ref(id, number) + self.prose(f" {words}")
-            case FloatSentence(id, words, number):
-                return self.table_ref(id, number) + self.prose(f" {words}")
+            case FloatSentence(words=words, further=further):
+                first, *others = map(self._float_ref, (piece, *further))
+                between = [self.prose(", ")] * (len(others) - 1) + [self.prose(" and ")]
+                named = (part for both in zip(between, others, strict=False) for part in both)
+                return first + self.prose("").join(named) + self.prose(f" {words}")
         raise TypeError(f"not a piece of a line: {piece!r}")
+
+    def _float_ref(self, said: FloatSentence) -> str:
+        return (self.figure_ref if said.what == "Figure" else self.table_ref)(said.id, said.number)
 
     def equation(self, equation: Equation, row_break: str = "") -> str:
         """Return the rows of an aligned equation, with signs at the alignment point and each reason after its row."""
