@@ -70,6 +70,7 @@ def test_a_lecture_on_gpt2_has_one_step_per_slide() -> None:
         "The model",
         "Pre-norm block",
         "The simple parts",
+        "Self-attention: notation",
         "Self-attention",
         "Self-attention: parameters",
         "Feed-forward network",

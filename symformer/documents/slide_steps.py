@@ -44,7 +44,7 @@ from .figures.share_bars import MOST, ShareBar, share_bars
 from .figures.text_width import Ruler
 from .formats.slide_layout import FULL
 from .layer_lists import class_path, in_class
-from .legend import BASIS, HEADS
+from .legend import BASIS
 from .part_sections import id_of, parts, tied_modules
 from .part_tables import parts_table
 from .simple_parts import output_of
@@ -314,9 +314,7 @@ class QuantitySteps:
             paths = in_class(section.paths, self.formula) if any(section.paths) else []
             where = paths[0] if len(paths) == 1 and len(paths[0]) == 1 and paths[0][0] not in title else []
             if said and self.first:  # further quantities would repeat where the part is
-                heads = [each for each in said if isinstance(each, Paragraph) and each.line[:1] == [HEADS]]
-                rest = [each for each in said if each not in heads]
-                yield replace(self._step(title, rest, current, paths=where), notes=heads)
+                yield self._step(title, said, current, paths=where)
             counted: Line = [*title, f": {self.formula.measure.title}"]
             yield self._step(counted, blocks, current, paths=where)
             self.done |= current
