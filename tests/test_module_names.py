@@ -60,8 +60,10 @@ def test_a_parameter_that_a_product_reads_contributes() -> None:
 def test_totals_of_modules_of_a_layer_are_explained_once() -> None:
     """Whisper's layers have modules fc1 and fc2, and no module mlp; GPT-2 has one."""
     said = [each for each in paragraphs("whisper-tiny") if "fc1 and fc2" in each]
-    encoder = "Here, N[encoder.mlp] is the total of fc1 and fc2 in a layer of encoder.layers"
-    assert said == [f"{encoder}; N[decoder.mlp] is their total in a layer of decoder.layers."]
+    named = (
+        "Here, N[encoder.mlp] is the total of fc1 and fc2 in a layer of encoder.layers; N[decoder.mlp] is their total"
+    )
+    assert said == [f"{named} in a layer of decoder.layers."]
     assert not [each for each in paragraphs("gpt2") if each.startswith("Here, N[") and "c_fc and" in each]
 
 

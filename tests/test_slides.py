@@ -70,6 +70,7 @@ def test_a_lecture_on_gpt2_has_one_step_per_slide() -> None:
         "The model",
         "Pre-norm block",
         "The simple parts",
+        "Self-attention: notation",
         "Self-attention",
         "Self-attention: parameters",
         "Feed-forward network",
@@ -369,7 +370,7 @@ def test_notation_and_heads_are_explained_on_the_slides_that_use_them() -> None:
     told = [
         plain(slide.title)
         for slide in deck.slides
-        for block in slide.blocks
+        for block in (*slide.blocks, *slide.notes)
         if isinstance(block, Paragraph) and split in plain(block.line)
     ]
     assert told == ["Self-attention"]
