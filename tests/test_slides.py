@@ -277,11 +277,11 @@ def test_slides_are_reproducible_and_tagged(tmp_path: Path) -> None:
     first, second = (render_slides(lecture(resolve("gpt2")[0], ["params"], "0"), "pdf") for _ in range(2))
     assert first == second
     pages = pypdfium2.PdfDocument(first)
-    assert [(round(page.get_width()), round(page.get_height())) for page in pages] == [(842, 474)] * 18  # 16:9
+    assert [(round(page.get_width()), round(page.get_height())) for page in pages] == [(842, 474)] * 19  # 16:9
     assert b"pdfuaid" in first
     out = tmp_path / "s.pdf"
     assert derive("gpt2", "-o", str(out), "--form", "slides").exit_code == 0
-    assert len(pypdfium2.PdfDocument(out.read_bytes())) == 18
+    assert len(pypdfium2.PdfDocument(out.read_bytes())) == 19
 
 
 @pytest.mark.parametrize(

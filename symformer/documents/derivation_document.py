@@ -133,7 +133,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
         related[-1:-1] = _further_symbols(related, shown, found.relative.structure.names[1])
     component = form == "short" and found.figure is not None and not found.figure.is_model
     if component and found.figure is not None:
-        shown += _shapes_in(found.figure)
+        shown += [*_shapes_in(found.figure), *_described(found.quantities[0])]
     letters = _alphabet(found.subject, found.places, found.quantities[0].formula, shown) if shown else []
     if len(chapters) == 1:
         (one,) = chapters
@@ -212,10 +212,11 @@ def _with_rests(blocks: Sequence[Block], quantities: Sequence[QuantityFacts]) ->
         for label in dict.fromkeys(each for each in labels if each.name.endswith(f".{REST}")):
             if label not in known:
                 name = label.name.removesuffix(f".{REST}")
-                found = next(found for key, found in apart.items() if f".{key}".endswith(f".{name}"))
+                found = next((found for key, found in apart.items() if f".{key}".endswith(f".{name}")), ())
                 others = listed(*([Code(each.removesuffix(".*"))] for each in found))
+                without = others or ["its parts that have totals of their own"]
                 made.append(
-                    Paragraph(["Here, ", Math(label), " is the total of ", Code(name), " without ", *others, "."])
+                    Paragraph(["Here, ", Math(label), " is the total of ", Code(name), " without ", *without, "."])
                 )
             known.add(label)
     return made

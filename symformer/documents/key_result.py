@@ -12,7 +12,7 @@ from ..formulas.factorization import factored
 from ..formulas.formula import Formula
 from ..formulas.structured_form import StructuredForm
 from ..language.notation.display_tree import Label, Number, Product, Tree, nodes, ordered_terms, terms_tree, tree, value
-from ..language.sizes import evaluate
+from ..language.sizes import substitute
 from ..language.symbols import B, C, S
 from ..output.blocks import Block, Equation, Line, Math, Paragraph, Piece, Table, capital, formulas_in, listed, maybe
 from ..output.chain import Chain
@@ -113,7 +113,7 @@ def _parameters(formula: Formula, form: StructuredForm, stored: Label, subject: 
     known = formula.with_totals(subject.known)
     line: list[Piece] = ["Here, ", Math(stored), " is the number of parameters"]
     if stored.stands_for.free_symbols <= known.keys():
-        number = evaluate(stored.stands_for, known, "the number of parameters")
+        number = int(substitute(stored.stands_for, known))
         line += [f" ({number:,} for ", *subject_line(subject, formula), ")"]
     chain = Chain((stored,), (form.short(stored.stands_for),))
     chain.prove(formula.relations)
