@@ -126,7 +126,7 @@
     }));
     if (form.ranks) {
       const [tree, said] = form.ranks, n = exact.at(sheet.trees[tree], found.numbers);
-      given.append(el("p", { class: "ranks" }, "ranks = ", ...math(sheet.trees[tree]), Array.isArray(n) ? ` = ${exact.group(n[0])}` : "", `: ${said} All numbers are per rank.`));
+      given.append(el("p", { class: "ranks" }, "ranks = ", ...math(sheet.trees[tree]), Array.isArray(n) ? ` = ${exact.group(n[0])}` : "", `: ${said} All amounts are per rank.`));
     }
     value.textContent = found.number ? exact.spelt(found.number) : "no value";
     node.classList.toggle("none", !found.number);

@@ -92,6 +92,13 @@ def figure_of(page: str) -> ElementTree.Element:
     return ElementTree.fromstring(found.replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))  # noqa: S314 (our own file)
 
 
+def test_the_inputs_of_whisper_are_named(folder: Path) -> None:
+    root = figure_of(derived(folder, "html", "whisper-tiny"))
+    said = ["".join(text.itertext()).replace("\u200b", "") for text in root.iter(f"{SVG}text")]
+    assert "tokens [𝐵, 𝑆]" in said
+    assert any(each.startswith("spectrogram [") for each in said)
+
+
 def test_html_includes_the_figure_and_caption(folder: Path) -> None:
     page = derived(folder, "html", "gpt2")
     root = figure_of(page)

@@ -199,7 +199,28 @@ def test_a_module_without_its_counted_parts_is_explained_once() -> None:
     found = derived("qwen3-vl-8b")
     said = "is the total of `visual` without `merger` and `deepstack_merger_list`."
     assert found.count(said) == 1
+    assert r"\mathrm{visual.rest}(x, j)" in found  # the computation calls the two others itself
+    assert r"\mathrm{visual}(" not in found
+    assert "\n`visual` without `merger` and `deepstack_merger_list`. A vision transformer" in found
+    assert f"is the total of `language_model` and `lm_head`; $`N_{{\\mathrm{{visual.rest}}}}`$ {said}" in found
     assert "` without `" not in derived("gpt2")
+
+
+def test_boxes_with_the_title_of_others_are_named() -> None:
+    """Qwen3-VL has pre-norm blocks in its image encoder, too."""
+    assert "`standard_layers` (Pre-norm block, `layers`, in figures)." in derived("qwen3-vl-8b")
+
+
+def test_the_first_input_of_whisper_is_explained() -> None:
+    assert r"Here, $`x`$ is the spectrogram, $`[B, N_{\mathrm{mel}}, 2 P_{\mathrm{enc}}]`$; $`t`$ are" in derived(
+        "whisper"
+    )
+
+
+def test_a_document_on_a_rank_distinguishes_the_share_of_a_rank() -> None:
+    said = derived("llama", "--option", "tensor=on")
+    assert "Sizes, computations and shapes of activations, also in figures, are for all ranks together, " in said
+    assert "shapes of weights and all amounts are for the share of one rank." in said
 
 
 def test_the_formula_points_to_the_table_of_symbols() -> None:

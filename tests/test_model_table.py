@@ -174,7 +174,7 @@ def test_conventions_that_differ_name_their_models() -> None:
 
 def test_ranks_are_stated() -> None:
     result = run("table", "llama-3-8b", "--option", "tensor=on", "--set", "N_tp=4")
-    assert "All numbers are per rank; the number of ranks is N_tp = 4" in result.stdout
+    assert "All amounts are per rank; the number of ranks is N_tp = 4" in result.stdout
 
 
 # Files

@@ -63,7 +63,7 @@ def test_the_stated_ranks_together_store_each_expert_once() -> None:
 def test_a_terminal_and_json_state_the_number_of_ranks() -> None:
     for command in (["show"], ["tree"], ["compare", "mixtral-8x22b"]):
         said = run(*command, *ASKED)
-        assert f"All numbers are per rank; the number of ranks is N_tp·N_ep = 32 ({STATED}). {MULTIPLY}" in said
+        assert f"All amounts are per rank; the number of ranks is N_tp·N_ep = 32 ({STATED}). {MULTIPLY}" in said
     (facts,) = (json.loads(run(command, *ASKED, "--json"))["ranks"] for command in ("show",))
     assert facts["formula"] == "N_tp*N_ep"
     assert facts["value"] == 32
@@ -89,7 +89,7 @@ def test_a_degree_that_divides_no_weights_still_counts_ranks() -> None:
 def test_documents_state_the_number_of_ranks(form: str) -> None:
     page = run("derive", *ASKED, "--length", form, "-o", "-", "--format", "md")
     product = r"$`N_{\mathrm{tp}} N_{\mathrm{ep}}`$"
-    said = f"All numbers are per rank; the number of ranks is {product} = 32 ({STATED}). {MULTIPLY}"
+    said = f"All amounts are per rank; the number of ranks is {product} = 32 ({STATED}). {MULTIPLY}"
     assert page.count(said) == 1
 
 
@@ -125,7 +125,7 @@ def test_a_live_page_has_one_form_per_number_of_ranks() -> None:
     assert key_of(one) != key_of(other)
 
 
-SUM = f"All numbers are per rank; the number of ranks is N_tp·N_ep = 32 ({STATED}). {MULTIPLY}"
+SUM = f"All amounts are per rank; the number of ranks is N_tp·N_ep = 32 ({STATED}). {MULTIPLY}"
 RUN = ["--set", "B=1", "--set", "C=4096"]
 GIVEN = ["--set", "N_ep=4", "--set", "B=1", "--set", "C=4096"]
 DEVICE = [*RUN, "--peak", "989TFLOPS", "--bandwidth", "3.35TB/s"]
@@ -182,7 +182,7 @@ def test_answers_for_different_numbers_of_ranks_are_distinguished() -> None:
     """ZeRO shards what training needs, but the parameters of the model are not per rank."""
     options = ["--option", "data=zero3", "--option", "implementation=none"]
     said = run("sweep", "llama-2-7b", "-q", "params", "-q", "train-memory", *options, "--grid", "N_dp=2,4")
-    assert "All numbers of train-memory are per rank; the number of ranks is N_dp (data-parallel ranks)." in said
+    assert "All amounts of train-memory are per rank; the number of ranks is N_dp (data-parallel ranks)." in said
     assert said.count("the number of ranks is") == 1
 
 
@@ -223,11 +223,11 @@ def test_paper_exports_state_the_number_of_ranks() -> None:
     for form in ("full", "short"):
         fragment = run("derive", *ASKED, "--fragment", "--length", form, "-o", "-")
         assert (
-            fragment.count(r"All numbers are per rank; the number of ranks is $N_{\mathrm{tp}} N_{\mathrm{ep}}$ = 32 (")
+            fragment.count(r"All amounts are per rank; the number of ranks is $N_{\mathrm{tp}} N_{\mathrm{ep}}$ = 32 (")
             == 1
         )
     page = run("compare", *ASKED, "--divide-by", "kv-cache", "-o", "-", "--format", "md")
-    assert page.count("All numbers are per rank; the number of ranks is") == 1
+    assert page.count("All amounts are per rank; the number of ranks is") == 1
 
 
 def test_a_notebook_states_the_number_of_ranks() -> None:
@@ -289,10 +289,10 @@ def test_plots_state_the_number_of_ranks(command: list[str], tmp_path: Path, mon
     monkeypatch.setattr(figure.Figure, "supxlabel", lambda self, text, **look: below.append(text))
     run(*command, "-o", str(tmp_path / "plot.svg"))
     (text,) = below
-    assert "All numbers are per rank; the number of ranks is $N_{" in " ".join(text.split())
+    assert "All amounts are per rank; the number of ranks is $N_{" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("part", [[], ["--kind", "part", "--part", "layers.self_attn"]])
 def test_a_figure_states_the_number_of_ranks(part: list[str]) -> None:
     drawn = run("plot", "llama-2-7b", *part, "--option", "tensor=on", "--set", "N_tp=8", "-o", "-", "--format", "tex")
-    assert "All numbers are per rank; the number of ranks is" in drawn
+    assert "All amounts are per rank; the number of ranks is" in drawn

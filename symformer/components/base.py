@@ -51,7 +51,7 @@ class Component(Immutable, ABC):
     purpose: ClassVar[str] = ""  # a sentence on why a model has it, for documents
     tower: ClassVar[str] = ""  # the tower of a multimodal model that it is: "vision", "projector" or "language"
     shapes: ClassVar[str]  # "x[B,S,E] -> y[B,S,E]"
-    # What inputs after the first are, by their names in ``shapes``: {"memory": "is the output of the encoder"}.
+    # What inputs are, mostly further ones, by their names in ``shapes``: {"memory": "is the output of the encoder"}.
     further_inputs: ClassVar[Mapping[str, str]] = FrozenDict()
     relations: ClassVar[Relations] = FrozenDict()  # sizes that others determine, if the part is used alone
     constraints: ClassVar[tuple[Condition, ...]] = ()

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 from sympy import Add, Symbol, expand
 
@@ -164,7 +164,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
     if form == "short":
         blocks = short_form(blocks, found.figure if len(chapters) == 1 else None)
     blocks = _with_rests(blocks, found.quantities)
-    blocks = _with_parts_of_layers(blocks, found.quantities)
+    blocks = _joined_meanings(_with_parts_of_layers(blocks, found.quantities))
     named_parts = [
         part for each in found.quantities if each.parts for part in structured(each.formula.display_expr).parts
     ]
@@ -248,6 +248,26 @@ def _with_parts_of_layers(blocks: Sequence[Block], quantities: Sequence[Quantity
             meanings = {each: some for each, some in meanings.items() if each not in labels}
             made.append(Paragraph(_about_modules(labels, modules, layers)))
     return made
+
+
+def _joined_meanings(blocks: Sequence[Block]) -> list[Block]:
+    """Return blocks in which adjacent paragraphs on the meanings of totals are one sentence."""
+    made: list[Block] = []
+    for block in blocks:
+        before = made[-1] if made else None
+        if _is_on_totals(block) and _is_on_totals(before):
+            made[-1] = Paragraph([*before.line[:-1], "; ", *block.line[1:]])
+        else:
+            made.append(block)
+    return made
+
+
+def _is_on_totals(block: Block | None) -> TypeGuard[Paragraph]:
+    match block:
+        case Paragraph(line=["Here, ", Math(shown=Label()), *_, "."], defines=False):
+            return True
+        case _:
+            return False
 
 
 def _about_modules(labels: Sequence[Label], modules: Sequence[str], layers: Mapping[Label, str]) -> Line:

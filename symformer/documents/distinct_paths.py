@@ -7,11 +7,12 @@ module, both names get more words of their paths: ``attn.c_proj`` and ``mlp.c_pr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
+from ..formulas.part_labels import REST
 from ..language.errors import DocumentError
 from ..language.notation.display_tree import Applied, ModuleCall, TensorName, Tree, mapped, nodes
 from ..language.notation.text import text
@@ -59,11 +60,13 @@ class ModuleNames:
     ----------
     in_class : callable
         Returns the path in the class of a path in the ledger, which has a list for each kind of layers.
+    rests : collection of str
+        The paths of modules of which a computation calls only the rest, since it calls some of their modules itself.
 
     """
 
-    def __init__(self, in_class: Callable[[str], str]) -> None:
-        self.in_class = in_class
+    def __init__(self, in_class: Callable[[str], str], rests: Collection[str] = ()) -> None:
+        self.in_class, self.rests = in_class, rests
         self.blocks: list[tuple[Computation, Sequence[tuple[str, Scope]]]] = []
 
     def add(
@@ -104,7 +107,8 @@ class ModuleNames:
             for one, name in self._distinct(every, taken, modules if kind else {}):
                 meaning = ", ".join(sorted(map(str, one.places)))
                 table.define(f"{kind and 'W_'}{name}", meaning)
-                named |= {(kind, number, short): name for number, short in one.keys}
+                shown = f"{name}.{REST}" if not kind and self.rests and {*one.paths} <= {*self.rests} else name
+                named |= {(kind, number, short): shown for number, short in one.keys}
                 modules |= {} if kind else {name: {*map(self.in_class, one.paths)}}
         changed = {
             id(block): _fitting(block, places, partial(_renamed, number=number, names=named))

@@ -17,12 +17,22 @@ UNKNOWN = "is a further input of the part"
 
 
 def further_inputs(scope: Scope) -> Iterator[tuple[TensorName, str, Tree]]:
-    """Yield each input of a part that has no letter of its own: its name, what it is, and its shape."""
+    """Yield each input of a part that has no letter of its own: its name, what it is, and its shape.
+
+    The first input is among them if the class states its meaning.
+    """
     for name, x in names_of_inputs(scope):
         if name.letter in (FURTHER, APIECE):
             means, whole = meaning_of(x, scope)
             if means or name.letter == FURTHER:
                 yield name, means or UNKNOWN, shape_of(whole)
+        elif isinstance(scope.part, Component) and x.name in scope.part.further_inputs and _is_first(x, scope.part):
+            yield name, scope.part.further_inputs[x.name], shape_of(x)
+
+
+def _is_first(x: Tensor, part: Component) -> bool:
+    """Return whether a tensor is the first input of a part, which needs a meaning only in some models."""
+    return x.name == shape_line(part.shapes).inputs[0].name
 
 
 def meaning_of(x: Tensor, scope: Scope) -> tuple[str, Tensor]:

@@ -13,6 +13,7 @@ from ..components.pre_norm_block import PreNormBlock
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Section
 from ..formulas.formula import Formula
+from ..formulas.part_labels import is_rest
 from ..language.shape_lines import shape_line
 from ..language.symbols import N_ep, N_tp, letter
 from ..ledger.facts import Ledger, Part, Scope
@@ -54,7 +55,8 @@ class PartComputations:
         counted = [section.line for section in sections if section.chain is not None]
         self.kinds = {line.path for line in counted if line.is_kind}
         self.ledger, self.placed = ledger, is_per_rank(formula)
-        self.names = ModuleNames(lambda path: class_path(path, formula))
+        rests = [line.path for line in formula.root.parts() if is_rest(line, formula.root)]
+        self.names = ModuleNames(lambda path: class_path(path, formula), rests)
 
     def lines(self, line: AccountLine) -> list[tuple[str, Scope, tuple[Assignment, ...]]]:
         """Return the computation of a part, line by line, for each path where it is used.

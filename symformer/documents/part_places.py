@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from sympy import Symbol, fraction
 
 from ..components.base import Component
+from ..formulas import part_labels
 from ..formulas.account import Line as AccountLine
 from ..formulas.derivation import Section
 from ..formulas.formula import Formula
+from ..formulas.part_labels import is_rest
 from ..language.errors import joined
 from ..language.notation.display_tree import Label
 from ..language.symbols import letter
@@ -94,11 +96,23 @@ def place_lines(section: Section, formula: Formula, computes: PartComputations |
             some = not repeated and _elsewhere(line, formula)
             where += [*maybe(where, "; " if some or repeated else ", "), *maybe(repeated, *one)]
             where += [*maybe(some, "in some of " if where else "In some of "), *path, *maybe(some, " only")]
-            if not isinstance(line.part, Component) and (apart := modules_apart(line, formula)):
+            if apart := _apart(line, formula):
                 where += [" without ", *listed(*([Code(other)] for other in apart))]
         kinds = [*_kinds(lines[0], formula)] if not isinstance(lines[0].part, Component) else []
         blocks.append(Paragraph([*where, *([". ", *about] if about else [". ", *kinds] if kinds else [COLON])]))
     return blocks
+
+
+def _apart(line: AccountLine, formula: Formula) -> list[str]:
+    """Return the submodules counted separately from a module; of a built-in part, if its label says that it is a rest.
+
+    These are paths below a built-in part, without the sign of a list.
+    """
+    if not isinstance(line.part, Component):
+        return modules_apart(line, formula)
+    if not is_rest(line, formula.root):
+        return []
+    return [each.removesuffix(".*") for each in part_labels.modules_apart(line, formula.root)]
 
 
 def _in_lists(lines: Iterable[AccountLine], formula: Formula) -> list[tuple[AccountLine, Line]]:

@@ -52,8 +52,8 @@ PARTS = Heading(1, ["The parts"])
 COMMON = "Parts common to all layers"
 ADDED = " is the total of the parts that all of these layers have. The total of each kind of layer adds its own parts."
 RANKS = (
-    "Computations and the shapes of activations, also in figures, are for all ranks together, and their matrices are "
-    "whole; tables and totals are for the share of one rank."
+    "Sizes, computations and shapes of activations, also in figures, are for all ranks together, and the matrices in "
+    "computations are whole; shapes of weights and all amounts are for the share of one rank."
 )
 COMPUTES = "shows the computation."  # after the number of a figure
 STORED = "Shapes of matrices are output × input, even if the class stores the transpose."
@@ -175,12 +175,20 @@ class _Builder:
         for mixture, kinds in mixtures(self.found.ledger.apart).items():
             titles = [getattr(kind.part, "title", "") for kind in kinds]
             names = [
-                _kind_name(kind, title if len({*titles}) > 1 else "") for kind, title in zip(kinds, titles, strict=True)
+                _kind_name(kind, self._box(kind, title) if len({*titles}) > 1 else [])
+                for kind, title in zip(kinds, titles, strict=True)
             ]
             if len(names) > 1 and (named or mixture.order == "kind by kind"):
                 several: Line = ["The list ", Code(mixture.path.removesuffix(".*")), " has several kinds of layers"]
                 blocks.append(Paragraph([*several, ", here called ", *listed(*names), "."]))
         return blocks
+
+    def _box(self, kind: Scope, title: str) -> Line:
+        """Return the title of the boxes of a kind of layers, with their name if other boxes have this title."""
+        others = [each for each in self.found.ledger.apart.root.walk() if each.mixture != kind.mixture]
+        shared = any(getattr(each.part, "title", "") == title for each in others)
+        name = kind.mixture.name.removesuffix(".*") if kind.mixture and shared else ""
+        return [title, *maybe(name, ", ", Code(name), ",")] if title else []
 
     def _layers(self) -> list[Block]:
         """Return the sections of the layers, and of the parts that contain them."""
@@ -310,12 +318,12 @@ class _Builder:
         return Equation(chain, id=id_of(section.line, self.formula), reasons=reasons)
 
 
-def _kind_name(kind: Scope, title: str) -> Line:
+def _kind_name(kind: Scope, box: Line) -> Line:
     """Return the name of a kind of layers, with the meaning of the size that counts them and the title of its boxes."""
     meaning = letter(kind.count).meaning if isinstance(kind.count, Symbol) else ""
-    said = [meaning] if meaning.startswith("layers ") else []
-    said += [f"{title} in figures"] if title else []
-    return [Code(kind.name.removesuffix(".*")), *maybe(said, f" ({'; '.join(said)})")]
+    said: list[Piece] = [meaning] if meaning.startswith("layers ") else []
+    said += [*maybe(said, "; "), *box, " in figures"] if box else []
+    return [Code(kind.name.removesuffix(".*")), *maybe(said, " (", *said, ")")]
 
 
 def _next(found: Iterator[Block]) -> Computation | None:

@@ -98,7 +98,12 @@ def _words(line: Line, root: Line, common: bool, calls: Mapping[str, int]) -> li
         return [*words, COMMON]
     if line is root or not line.path or line.among is not None:
         return words
-    return [*words, REST] if any(name.endswith(".*") for name in modules_apart(line, root)) else words
+    return [*words, REST] if is_rest(line, root) else words
+
+
+def is_rest(line: Line, root: Line) -> bool:
+    """Return whether the label of a part says that it is the rest of a module, whose layers are counted separately."""
+    return any(name.endswith(".*") for name in modules_apart(line, root))
 
 
 def modules_apart(line: Line, root: Line) -> tuple[str, ...]:

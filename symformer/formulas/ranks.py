@@ -57,7 +57,7 @@ def stated(
         return []
     found = substitute(ranks, numbers)
     known: Line = [] if found == ranks else [f" = {int(found):,}"] if found.is_Integer else [" = ", Math.of(found)]
-    start = f"All numbers{of and f' of {of}'} are per rank; the number of ranks is "
+    start = f"All amounts{of and f' of {of}'} are per rank; the number of ranks is "
     return [[start, Math.of(renamed(ranks)), *known, f" ({kinds(ranks)}). {composition(ranks)}".rstrip()]]
 
 
