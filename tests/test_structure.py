@@ -574,3 +574,34 @@ def test_prose_has_the_proper_names_of_activations() -> None:
     assert plain(own) == "QuickGELU, x times the logistic function at 1.702x"
     assert plain(other) == "GELU (tanh approximation)"
     assert "QuickGELU instead of GELU (tanh approximation)" in structure("clip", "siglip").short
+
+
+def test_a_part_that_a_formula_excludes_is_no_difference_of_sizes() -> None:
+    """PaLM's published total excludes the scales of its norms, which Cohere has in the same places."""
+    found = structure("cohere", "palm")
+    said = [f"The formula of PaLM excludes the norm scales. This adds {amount} parameters." for amount in ("LE", "E")]
+    assert [" ".join(plain(each) for each in part.sentences(*found.names)) for part in found.differences] == said
+    assert {plain(part.cells[0]) for part in found.differences} == {"the formula of PaLM excludes the norm scales"}
+    assert [part.part for part in structure("cohere", "llama").differences if part.cause] == []
+    counted = compare_structures(sf.model("cohere"), sf.model("palm", norm_scales=True))
+    assert counted.same
+
+
+def test_a_part_with_equally_many_parameters_does_not_differ_in_sizes() -> None:
+    # CLIP, section 2.4: a class token makes the sequence longer by one, so attention has more FLOPs
+    found = structure("siglip", "clip")
+    (attention,) = (each for each in found.differences if each.part == "attention of the image encoder")
+    assert attention.amounts["params"] == 0 != attention.amounts["flops"]
+    (said,) = attention.sentences("SigLIP", "CLIP")
+    assert plain(said) == "SigLIP and CLIP have equally many parameters here, but different forward FLOPs."
+    assert plain(attention.cells[0]) == "different forward FLOPs"
+
+
+def test_sentences_state_the_details_of_a_state_space_mixer_that_only_the_first_model_has() -> None:
+    """Dao and Gu 2024, section 7.1: Mamba-2 has a norm after the gate; its convolution has a bias (mamba_ssm)."""
+    said = "It adds a bias of the mixer's convolution and an RMS norm after the gate of the mixer."
+    for name in ("mamba2", "nemotron-h"):
+        assert said in structure(name, "gpt2").sentences
+        assert "RMS norm after the gate" not in structure(name, "gpt2").short
+    assert not any("of the mixer" in each for each in structure("gpt2", "mamba2").sentences)
+    assert not any("of the mixer" in each for each in structure("mamba2", "nemotron-h").sentences)

@@ -279,3 +279,13 @@ def test_former_spelling_of_length_is_kept() -> None:
         for option in ("--form", "--length")
     ]
     assert short[0] == short[1] != ""
+
+
+def test_no_sentence_announces_a_sum_that_a_worksheet_omits() -> None:
+    blocks = made("gpt2").blocks
+    (place,) = (
+        n for n, block in enumerate(blocks) if isinstance(block, Paragraph) and " is the total of" in plain(block.line)
+    )
+    said = plain(blocks[place].line) if isinstance(blocks[place], Paragraph) else ""
+    assert said.endswith("the total of that part.")
+    assert not isinstance(blocks[place + 1], Equation)

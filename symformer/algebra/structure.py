@@ -45,6 +45,8 @@ class PartDifference:
         The first model minus the second, by quantity.
     sides
         The amount of each model, by quantity, if the part has the same phrases in both models.
+    cause
+        A clause on what a formula excludes, if nothing else differs in the part.
 
     """
 
@@ -52,6 +54,7 @@ class PartDifference:
     changes: tuple[StructureChange, ...]
     amounts: Mapping[str, Expr]
     sides: Mapping[str, tuple[Expr, Expr]] = FrozenDict({})
+    cause: str = ""
 
     @property
     def kind(self) -> str:
@@ -68,13 +71,12 @@ class PartDifference:
         stated = [each for each in self.changes if not each.implied]
         said = [each.sentence(IT if place else first) for place, each in enumerate(stated)]
         if not said:
-            sizes = any(self.amounts.values())
-            how = (
-                "differ in the sizes of this part or in the layers that have it"
-                if sizes
-                else "differ here in steps without parameters"
-            )
-            said = [line(f"{first} and {second} {how}.")]
+            how = "differ here in steps without parameters"
+            if self._costs:
+                how = f"have equally many parameters here, but different {self._costs}"
+            elif any(self.amounts.values()):
+                how = "differ in the sizes of this part or in the layers that have it"
+            said = [line(f"{capital(self.cause)}." if self.cause else f"{first} and {second} {how}.")]
         params = self.amounts.get("params", NOTHING)
         short = params != 0 and (terms is None or len(Add.make_args(params)) <= terms)
         return [*said, amount_sentence(params, several=len(stated) > 1)] if short else said
@@ -84,7 +86,8 @@ class PartDifference:
         """The part in each of the two models, as in a table."""
         if not self.changes:
             sizes = any(self.amounts.values())
-            return ["other sizes or layers" if sizes else "other steps, without parameters"], ["—"]
+            how = "other sizes or layers" if sizes else "other steps, without parameters"
+            return [self.cause or (f"different {self._costs}" if self._costs else how)], ["—"]
         own, other = ([each for change in self.changes for each in change.cells[side]] for side in (0, 1))
         return line("; ".join(own) or NONE), line("; ".join(other) or NONE)
 
@@ -96,10 +99,22 @@ class PartDifference:
     @property
     def short_line(self) -> Line:
         """The difference in a few words, with the sizes as mathematics."""
-        return line("; ".join(dict.fromkeys(each.short for each in self.changes if not each.implied)) or self._other)
+        return line(
+            "; ".join(dict.fromkeys(each.short for each in self.changes if not (each.implied or each.detail)))
+            or self._other
+        )
+
+    @property
+    def _costs(self) -> str:
+        """The quantities that differ if the parameters are compared and equal, in words; "" otherwise."""
+        if self.amounts.get("params") != 0:
+            return ""
+        return joined([find_quantity(name).measure.title for name, amount in self.amounts.items() if amount != 0])
 
     @property
     def _other(self) -> str:
+        if self.cause or self._costs:
+            return f"{self.part}: {self.cause or f'different {self._costs}'}"
         return (
             f"{self.part} in other sizes or layers" if any(self.amounts.values()) else f"other steps in the {self.part}"
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sympy import Add, Expr, Integer, Symbol, expand
 
@@ -16,7 +17,7 @@ from ..language.notation.text import code
 from ..language.sizes import close_relations
 from ..language.symbols import A, A_enc, A_vis, D, D_enc, E_enc, E_vis, G, G_enc, H, H_enc, H_vis, L, P, S, S_enc
 from ..models.model import Model
-from ..output.blocks import Line
+from ..output.blocks import Line, capital
 from ..quantities import quantity as find_quantity
 from .structure import QUANTITIES, PartDifference, StructureComparison
 from .structure_amounts import Place, part_amounts, silent_operations
@@ -34,7 +35,7 @@ from .structure_profile import (
     in_towers,
     profiles,
 )
-from .structure_words import ROTARY, StructureChange, changes_of, line
+from .structure_words import ROTARY, StructureChange, changes_of, line, state_details
 
 NOTHING = Integer(0)
 NO_CONVENTIONS: Mapping[str, str] = FrozenDict({})
@@ -148,13 +149,10 @@ def compare_structures(
     for left, right in pairs:
         _align(one.get(left), two.get(right), swaps, notes, (first, second))
     notes = [*_with_relations(notes, swaps, (first, second))]
-    notes += [
-        SizeNote(0, None, f"The formula of {model.title} excludes {words}; {name}=true includes them.")
-        for model in (first, second)
-        if isinstance(model.component, Architecture)
-        for name, words in model.component.uncounted.items()
-        if not getattr(model.component, name)
-    ]
+    excluded = {(model.title, name): words for model in (first, second) for name, words in _excluded(model).items()}
+    excludes = {key: f"the formula of {key[0]} excludes {words}" for key, words in excluded.items()}
+    notes += [SizeNote(0, None, f"{capital(said)}; {name}=true includes them.") for (_, name), said in excludes.items()]
+    counted: dict[str, Mapping[Place, Expr]] = {}  # the differences if nothing is excluded
     amounts: dict[str, dict[Place, Expr]] = {}
     sides: dict[str, Mapping[Place, tuple[Expr, Expr]]] = {}
     totals: dict[str, Expr] = {}
@@ -169,7 +167,11 @@ def compare_structures(
         except RuleError as error:
             refused[name] = str(error)  # which names the operation
             continue
-        amounts[name], totals[name], sides[name] = _difference(both, (tuple(one), tuple(two)), pairs, swaps)
+        stacks = (tuple(one), tuple(two))
+        amounts[name], totals[name], sides[name] = _difference(both, stacks, pairs, swaps)
+        if excludes:
+            whole = [_formula(model, name, conventions, _excluded(model)) for model in (first, second)]
+            counted[name], *_ = _difference(whole, stacks, pairs, swaps)
         for sizes, formula in zip(used, both, strict=True):
             sizes.update(formula.expanded.free_symbols)
     silent = [silent_operations(model.component, tuple(each)) for model, each in ((first, one), (second, two))]
@@ -181,6 +183,7 @@ def compare_structures(
             continue
         for part in (*dict.fromkeys(PARTS.values()), OTHER):
             changes = changes_of(part, one[pair[0]], two[pair[1]])
+            changes += state_details(part, one[pair[0]], two[pair[1]]) if changes else ()
             own = {name: each.get((stack, part), NOTHING) for name, each in amounts.items()}
             hidden = silent[0].get((pair[0], part)) != silent[1].get((pair[1], part))
             differs = changes or hidden or any(amount != 0 for amount in own.values())
@@ -192,7 +195,10 @@ def compare_structures(
                 # the factor and the bias of the similarities belong to neither tower
                 name = f"{name}, with the similarities" if stack == TEXT and part == "head" else name
                 each_side = {name: each.get((stack, part), (NOTHING, NOTHING)) for name, each in sides.items()}
-                found.append(PartDifference(name, changes, FrozenDict(own), FrozenDict({} if changes else each_side)))
+                alike = excludes and not any(each.get((stack, part), NOTHING) for each in counted.values())
+                cause = joined([*excludes.values()]) if alike and not changes and any(own.values()) else ""
+                values = FrozenDict({} if changes else each_side)
+                found.append(PartDifference(name, changes, FrozenDict(own), values, cause))
     return StructureComparison(
         (first, second),
         tuple(_with_inputs([*_joined(found)])),
@@ -257,7 +263,7 @@ def _joined(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
     for each in found:
         part = each.part.removesuffix(encoder)
         other = others.get(part) if part != each.part else None
-        if other is not None and other.changes == each.changes:
+        if other is not None and (other.changes, other.cause) == (each.changes, each.cause):
             joined.add(other.part)
             both = {name: expand(amount + other.amounts[name]) for name, amount in each.amounts.items()}
             sides = {
@@ -265,7 +271,7 @@ def _joined(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
                 for name, (own, theirs) in each.sides.items()
             }
             name = f"{part} of the {ENCODER} and the {DECODER}"
-            yield PartDifference(name, each.changes, FrozenDict(both), FrozenDict(sides))
+            yield PartDifference(name, each.changes, FrozenDict(both), FrozenDict(sides), each.cause)
         elif each.part not in joined:
             yield each
 
@@ -292,11 +298,21 @@ def _with_inputs(found: Sequence[PartDifference]) -> Iterator[PartDifference]:
             yield each
 
 
-def _formula(model: Model, name: str, conventions: Mapping[str, str]) -> Formula:
-    """Return a formula in all sizes of a model, without relations between them except totals of layers."""
+def _excluded(model: Model) -> Mapping[str, str]:
+    """Return the options of a model that count what its formula excludes, with words for it."""
+    options = model.component.uncounted if isinstance(model.component, Architecture) else {}
+    return {name: words for name, words in options.items() if not getattr(model.component, name)}
+
+
+def _formula(model: Model, name: str, conventions: Mapping[str, str], counted: Iterable[str] = ()) -> Formula:
+    """Return a formula in all sizes of a model, without relations between them except totals of layers.
+
+    The options ``counted`` of the model are set to true.
+    """
     question = find_quantity(name)
     own = {key: value for key, value in conventions.items() if key in question.choices}
-    return question.formula(model.component, model.id, own, {})
+    options: dict[str, Any] = dict.fromkeys(counted, True)
+    return question.formula(replace(model.component, **options), model.id, own, {})
 
 
 def _pairs(

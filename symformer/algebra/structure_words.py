@@ -79,6 +79,7 @@ class StructureChange:
     other: tuple[str, ...]
     both: tuple[str, ...] = ()
     implied: bool = False  # a model without an MLP has no biases in it, which no sentence states
+    detail: bool = False  # only sentences and tables state it, not the differences in a few words
 
     def sentence(self, name: str) -> Line:
         """Return a sentence on the parts that the first model has in addition, and on those that it lacks."""
@@ -140,6 +141,17 @@ def changes_of(part: str, one: StackProfile | None, two: StackProfile | None) ->
         if gained or lost:
             found.append(StructureChange(aspect, gained, lost, tuple(each for each in own if each in other)))
     return tuple(found)
+
+
+def state_details(part: str, one: StackProfile, two: StackProfile) -> tuple[StructureChange, ...]:
+    """Return the details of a state-space mixer that only the first model has.
+
+    Those of a mixer that only the second model has are absent because the mixer is.
+    """
+    if PARTS["details"] != part or not _has_state(one) or _has_state(two):
+        return ()
+    own = tuple(each for each in one.aspects.get("details", ()) if "mixer" in each)
+    return (StructureChange("details", own, (), detail=True),) if own else ()
 
 
 def _has_state(stack: StackProfile | None) -> bool:

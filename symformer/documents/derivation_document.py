@@ -770,9 +770,11 @@ def _variants(found: Sequence[VariantFacts], formula: Formula, subject: SubjectF
     counted = any(row[-1] for row in rows)
     head: list[Line] = [["Variant"], ["Formula"], *([[column(subject, formula)]] if counted else [])]
     rows = rows if counted else [row[:-1] for row in rows]
-    caption: Line = ["The formula with other model options."]
+    # In the caption, the sentences on tensors stay on the page of the table.
+    unsaved = [piece for each in found for line in _unsaved(formula, each) for piece in (" ", *line)]
+    caption: Line = ["The formula with other model options.", *unsaved]
     table = Table(head, rows, "wwr" if counted else "ww", caption=caption)
-    return [Heading(1, ["Variants"]), table, *(Paragraph(line) for each in found for line in _unsaved(formula, each))]
+    return [Heading(1, ["Variants"]), table]
 
 
 def _unsaved(formula: Formula, variant: VariantFacts) -> Iterator[Line]:

@@ -251,12 +251,16 @@ def _divided(step: Step, figure: GrowingFigure) -> Iterator[Slide]:
 def _noted(steps: Sequence[Slide], facts: DerivationFacts) -> Iterator[Slide]:
     """Yield the slides with the meaning of each size and each word of the computations where it occurs first.
 
-    If these are too long for the slide, they are on a slide before it.
+    If these are too long for the slide, they are on a slide after the last slide of its step.
     """
+    long: list[Slide] = []
     known: set[Symbol] = set()
     words: set[str] = set()
     values = facts.quantities[0].formula.with_totals(facts.subject.known)
     for slide in steps:
+        if slide.step != ():  # the first slide of a step
+            yield from long
+            long = []
         stated = [*slide.every_undivided_block()]
         sizes = {size for shown in formulas_in(stated) for size in sizes_of(shown)} - known
         notes: list[Block] = [*slide.notes]
@@ -280,11 +284,12 @@ def _noted(steps: Sequence[Slide], facts: DerivationFacts) -> Iterator[Slide]:
         layout = slide.layout
         high = NOTES * layout.total(notes)
         if notes and (high > MOST_NOTES or layout.total(slide.blocks) + high > layout.lines + 3):
-            for blocks in FULL.divided(notes):
-                yield Slide([*slide.title, f": {'notation' if rows else 'symbols'}"], blocks)
-            yield slide
+            title: Line = [*slide.title, f": {'notation' if rows else 'symbols'}"]
+            long += [Slide(title, blocks) for blocks in FULL.divided(notes)]
+            yield replace(slide, notes=())
         else:
             yield replace(slide, notes=notes)
+    yield from long
 
 
 def _entries(blocks: Sequence[Block]) -> list[LegendEntry]:

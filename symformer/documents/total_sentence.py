@@ -27,6 +27,12 @@ def total_sentence(label: Tree, follows: bool) -> list[Paragraph]:
     return [Paragraph([Math(label), TOTALS, ":" if follows else "."])] if isinstance(label, Label) else []
 
 
+def without_sum(block: Paragraph) -> Paragraph:
+    """Return a paragraph; the sentence on the letter of totals ends with a full stop, because no sum follows."""
+    stated = len(block.line) > 1 and block.line[1] == TOTALS
+    return replace(block, line=[*block.line[:-1], "."]) if stated else block
+
+
 def with_named_sizes(blocks: Sequence[Block], parts: Iterable[NamedPart]) -> list[Block]:
     """Return blocks in which the sentence on the letter of totals names the sizes with this letter.
 

@@ -50,6 +50,7 @@ from .part_sections import id_of
 from .part_tables import unit_of
 from .references import with_references
 from .subject import in_subtitle, subject_line
+from .total_sentence import without_sum
 from .verification import check
 
 GIVEN = {"Symbol", "Notation", "FLOPs per element"}  # headers of tables without results
@@ -217,6 +218,8 @@ class _Worksheet:
                     pass
                 case Paragraph(defines=True):  # of symbols, which the parts use, too
                     yield block
+                case Paragraph() if not stating:
+                    yield without_sum(block)  # which has no number
                 case _ if not stating:
                     yield block
 
