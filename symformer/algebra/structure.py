@@ -109,7 +109,8 @@ class PartDifference:
         """The quantities that differ if the parameters are compared and equal, in words; "" otherwise."""
         if self.amounts.get("params") != 0:
             return ""
-        return joined([find_quantity(name).measure.title for name, amount in self.amounts.items() if amount != 0])
+        costs = [find_quantity(name).measure.title for name, amount in self.amounts.items() if amount != 0]
+        return joined(costs) if costs else ""
 
     @property
     def _other(self) -> str:
