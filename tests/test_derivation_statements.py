@@ -255,7 +255,7 @@ def test_tokens_of_images_have_one_letter() -> None:
         r"y &= \mathrm{lm\_head}(\mathrm{language\_model}(t, m, \xi))",
     ):
         assert line in found
-    assert "`language_model` and `lm_head`." in found  # the total of the language tower, by its outermost modules
+    assert "`language_model` and `lm_head`" in found  # the total of the language tower, by its outermost modules
     assert "the outputs of the layers that the config lists, inside the part with the output $`x`$" in found
     llava = derived("llava")
     assert r"m &= \mathrm{multi\_modal\_projector}" in llava
