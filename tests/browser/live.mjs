@@ -119,7 +119,7 @@ for (const [name, first] of [["llama-3.2-1b", "params"], ["llama-2-7b", "kv-cach
 }
 await llama.click("#tab-params");
 await llama.selectOption("#side0-preset", "llama-3.2-1b");
-assert.equal(await llama.innerText(".total .unit"), "parameters, 1.24 G");
+assert.equal(await llama.innerText(".total .unit"), "parameters, 1.24B");
 assert.equal(await value(llama), "1,235,814,400");  // as printed by transformers
 await llama.click("#reset");
 
