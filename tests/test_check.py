@@ -431,6 +431,8 @@ def test_a_relation_between_sizes_can_be_stated() -> None:
     assert found.verdict == "equal", found
     with pytest.raises(SymformerError, match="does not define a size"):
         sf.check(formula, "llama", names={"B*S": "C"})
+    with pytest.raises(SymformerError, match="does not hold for llama-3-8b: the sides are 4,096 and 8,192"):
+        sf.check(formula, "llama-3-8b", names={"A*D": "2*E"})  # 32 heads of 128
 
 
 # Attention's share of the FLOPs per token, GPT-2: 2 · 2LES over that and 2 · 12LE² + 2VE.

@@ -52,13 +52,15 @@ class ClosestReading:
 
     @property
     def names(self) -> str:
-        """The reading as text: ``h = E, s = S``."""
-        return ", ".join(f"{each.name} = {each.spelt}" for each in self.reading.bindings)
+        """The reading as text: ``h = E, s = S``, with the parameters that N counts in brackets."""
+        said = [f"{each.name} = {each.spelt}" for each in self.reading.bindings]
+        return ", ".join(said) + (f" ({self.reading.count.key})" if self.reading.count is not None else "")
 
     def to_json(self) -> dict[str, Any]:
         """The reading as ``check --json`` prints it."""
         readings = {each.name: each.to_json()["reading"] for each in self.reading.bindings}
-        return {"readings": readings, "difference": code(self.difference)}
+        counted = None if self.reading.count is None else self.reading.count.key
+        return {"readings": readings, "parameters": counted, "difference": code(self.difference)}
 
 
 def difference_of(ours: Formula, theirs: Expr) -> Expr:

@@ -57,7 +57,7 @@ class JointComparison(Immutable):
 
     @cached_property
     def ratios(self) -> tuple[tuple[Fraction | None, ...], ...]:
-        """For each model, its total divided by that of each model; None without values, or if it is 0."""
+        """The total of each model (rows) divided by the total of each model (columns); None without values or by 0."""
         values = [side.value for side in self.comparison.totals]
         return tuple(
             tuple(Fraction(one, other) if one is not None and other else None for other in values) for one in values

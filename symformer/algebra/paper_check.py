@@ -1,4 +1,4 @@
-"""A check of a paper's LaTeX source: what each formula in it counts, and whether that is right."""
+"""The check of a paper's LaTeX source: the count that each formula gives, and whether the formula is right."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ QUANTITIES = (
     PaperQuantity.of("pipeline-bubble", _BUBBLE, schedule="interleaved"),
     PaperQuantity.of("attention-share", r"share|fraction|ratio"),
 )
-# What the first side of an equation says about the quantity.
+# The words of quantities that the left side of an equation names.
 _LEFT = (
     (r"^(N|P|\\Theta|\\Psi|\\Phi)$|param", _PARAMS),
     (r"^[CF]\b|^C_|flop", _FLOPS),
@@ -97,7 +97,7 @@ _LEFT = (
 
 @dataclass(frozen=True)
 class PaperFormula:
-    """One formula of a paper, and what it counts; nothing if it was not recognized."""
+    """One formula of a paper, with its count if that was recognized."""
 
     segment: MathSegment
     target: str = ""
@@ -135,7 +135,7 @@ class PaperFormula:
 
 @dataclass(frozen=True)
 class PaperCheck:
-    """The formulas of a paper and what they count."""
+    """The formulas of a paper with their counts, and its numbers with their explanations."""
 
     path: str
     targets: tuple[str, ...]
@@ -227,7 +227,7 @@ def check_paper(
     path
         The name of the file, for the report.
     told
-        A function that is called with the number of checked formulas and of all.
+        A function that is called with the number of checked items and of all: numbers first, then formulas.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def check_paper(
     files = {"": sources} if isinstance(sources, str) else sources
     segments = [replace(each, file=file) for file, text in files.items() for each in math_segments(text)]
     models = [composed_model(each) for each in targets or ("gpt2", "llama")]
-    numbers = [replace(each, file=file) for file, text in files.items() for each in paper_numbers(text, models)]
+    numbers = [replace(each, file=file) for file, text in files.items() for each in paper_numbers(text, models, told)]
     if not segments and not numbers:
         raise ReadingError(f"{path} has no formulas in LaTeX mathematics, and no numbers of models that it names")
     if len(segments) > MOST:
@@ -254,13 +254,15 @@ def check_paper(
     return PaperCheck(path, tuple(model.target for model in models), letters, kept, tuple(numbers))
 
 
-def explain_paper(sources: str | Mapping[str, str], path: str = "paper") -> PaperCheck:
+def explain_paper(
+    sources: str | Mapping[str, str], path: str = "paper", told: Callable[[int, int], None] | None = None
+) -> PaperCheck:
     """Explain the numbers of a paper that count something of a model that it names.
 
     Parameters
     ----------
-    sources, path
-        The LaTeX source or sources, and the name of the file, as for ``check_paper``.
+    sources, path, told
+        The LaTeX source or sources, the name of the file, and a function for progress, as for ``check_paper``.
 
     Raises
     ------
@@ -269,7 +271,7 @@ def explain_paper(sources: str | Mapping[str, str], path: str = "paper") -> Pape
 
     """
     files = {"": sources} if isinstance(sources, str) else sources
-    numbers = [replace(each, file=file) for file, text in files.items() for each in paper_numbers(text)]
+    numbers = [replace(each, file=file) for file, text in files.items() for each in paper_numbers(text, (), told)]
     if not numbers:
         raise ReadingError(
             f"{path} has no number of parameters, bytes or FLOPs next to a model that it names, such as Llama-2-7B"

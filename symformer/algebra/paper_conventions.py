@@ -11,14 +11,12 @@ from ..formulas.formula import Formula
 from ..language.notation.text import text
 from ..language.symbols import B, C, L, S, W, X
 from ..ledger.facts import ATTENDING, MULTIPLYING, OperationKind
+from ..quantities.cache_formats import ELEMENTS
 from .account_terms import AccountTerm, total_of_terms
 from .name_binding import STORED
 
 DECIMAL = {"thousands": 10**3, "millions": 10**6, "billions": 10**9, "trillions": 10**12}
 BYTES = {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-
-
-ELEMENT_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2}
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,8 @@ def scales(formula: Formula, whole: Expr) -> list[tuple[str, Expr]]:
         found += [
             (f"one layer is counted instead of L{', and ' + name if name else ''}", by / layers) for name, by in found
         ]
-    size = ELEMENT_BYTES.get(formula.conventions.get("dtype", "")) if formula.measure.unit == "bytes" else None
-    if size is not None and W not in free:
+    size = ELEMENTS.get(formula.conventions.get("dtype", "")) if formula.measure.unit == "bytes" else None
+    if size is not None and size != 1 and W not in free:
         said = f"elements of {size} bytes are counted instead of bytes"
         found += [(f"{name}, and {said}" if name else said, by / size) for name, by in found]
     if W in free:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +17,7 @@ from ..models.model import Model
 from .explain import explain
 from .letter_definitions import described_size
 
-MOST = 200  # numbers of a paper that are explained
+MOST = 200  # numbers of one file that are explained
 SHORTEST = 4  # letters and digits of a model's name that a paper can mention
 MODELS = 8  # models with the sizes of a row that are tried
 MATCHING = 3  # sizes of a table's row that identify a model
@@ -39,7 +39,7 @@ _SUFFIX = re.compile(r"\b(billions?|millions?|B|M)\b")
 
 @dataclass(frozen=True)
 class PaperNumber:
-    """One number of a paper, and what it counts."""
+    """One number of a paper, with its explanation."""
 
     line: int
     text: str  # the number as printed, with its unit
@@ -60,7 +60,9 @@ class PaperNumber:
         }
 
 
-def paper_numbers(source: str, models: Sequence[Model] = ()) -> list[PaperNumber]:
+def paper_numbers(
+    source: str, models: Sequence[Model] = (), told: Callable[[int, int], None] | None = None
+) -> list[PaperNumber]:
     r"""Return the numbers of a LaTeX source that count something of a model that it names, with explanations.
 
     A number in a sentence belongs to the only model that the sentence names. A number of parameters in a table belongs
@@ -73,6 +75,8 @@ def paper_numbers(source: str, models: Sequence[Model] = ()) -> list[PaperNumber
         The LaTeX source.
     models
         Models that rows of tables can have the sizes of.
+    told
+        A function that is called with the number of explained numbers and of all.
 
     Examples
     --------
@@ -82,9 +86,10 @@ def paper_numbers(source: str, models: Sequence[Model] = ()) -> list[PaperNumber
 
     """
     found: list[PaperNumber] = []
-    for line, text, targets in (*_in_sentences(source), *_in_tables(source, models)):
-        if len(found) == MOST:
-            break
+    candidates = [*_in_sentences(source), *_in_tables(source, models)][:MOST]
+    for done, (line, text, targets) in enumerate(candidates):
+        if told is not None:
+            told(done, len(candidates))
         some = [each for target in targets[:MODELS] if (each := _explained(line, text, target)) is not None]
         if len(targets) > 1 or not isinstance(targets[0], str):  # models with the sizes of a row
             some = [each for each in some if each.verdict in ("exact", "rounded")]

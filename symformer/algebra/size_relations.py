@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sympy import Expr, Symbol, expand, fraction, together
+from sympy import Expr, Integer, Symbol, expand, fraction, together
 
 from ..language.arithmetic import parse
 from ..language.errors import ReadingError, quoted
+from ..language.notation.text import number
 from ..language.symbols import A, E, L, V, letter, print_order
 from ..models.model import Model
 
@@ -25,7 +26,7 @@ def solved_relation(left: str, right: str, model: Model) -> tuple[Symbol, Expr]:
     Raises
     ------
     ReadingError
-        If the equation holds for all sizes, or no size can be isolated.
+        If the equation holds for all sizes, contradicts the numbers of the model, or no size can be isolated.
 
     Examples
     --------
@@ -41,6 +42,12 @@ def solved_relation(left: str, right: str, model: Model) -> tuple[Symbol, Expr]:
         raise ReadingError(f"--where {quoted(text)} holds for all sizes; remove it")
     own = {size for size in zero.free_symbols & set(model.sizes) if not letter(size).run}
     found = sorted(own, key=lambda size: (size in _BASIC, print_order(size)))
+    numbers = [side.xreplace({size: Integer(value) for size, value in model.known.items()}) for side in sides]
+    if all(each.is_Rational for each in numbers) and numbers[0] != numbers[1]:
+        raise ReadingError(
+            f"--where {quoted(text)} does not hold for {model.target}: the sides are {number(numbers[0])} and "
+            f"{number(numbers[1])}"
+        )
     for size in found:
         slope = zero.coeff(size, 1)
         rest = expand(zero - slope * size)

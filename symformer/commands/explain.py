@@ -8,7 +8,7 @@ import click
 
 from . import arguments, completion_values
 from .base_command import Command
-from .terminal import print_result
+from .terminal import print_result, progress
 
 
 @click.command("explain", cls=Command)
@@ -74,4 +74,6 @@ def _explain_paper(path: str, as_json: bool) -> None:
 
     if not path.endswith(".tex"):
         raise click.UsageError(f"NUMBER is missing, as in `symformer explain {path} 7B`")
-    print_result(explain_paper(sources(path), path), as_json)
+    with progress("numbers") as told:
+        found = explain_paper(sources(path), path, told)
+    print_result(found, as_json)

@@ -33,7 +33,7 @@ from .weight_sizes import (
 
 STORED = ("params", "active-params", "trainable-params")  # counts in elements with weights as rows
 OPERATIONS = ("flops", "macs", "train-flops", "run-flops", "prefill-flops", "decode-flops", "generation-flops")
-FEW = 100  # parameters per byte, above which a size is not that of the weights
+FEW = 100  # parameters per byte, above which a size in bytes cannot be the size of the weights
 TRAINING = ("train-flops", "run-flops")
 # The units in which a quantity can be printed, by its own unit.
 FITS = {"FLOPs": ("FLOPs", "MACs"), "MACs": ("MACs",), "bytes": ("bytes", "elements"), "elements": ("elements",)}
