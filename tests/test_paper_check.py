@@ -27,6 +27,7 @@ The learning rate is $2.5 \times 10^{-4}$.
 Operation & Parameters & FLOPs per Token \\
 Feed-forward & $\nlayer 2 d_{\rm model} d_{\rm ff}$ & $2 \nlayer 2 d_{\rm model} d_{\rm ff}$ \\
 Output & --- & $2 d_{\rm model} n_{\rm vocab}$ \\
+Mask & --- & $2 \nlayer n_{\rm ctx} d_{\rm attn}$ \\
 \end{tabular}
 \caption{Counts by operation.}
 \end{table}
@@ -50,14 +51,15 @@ FOUND = {
     (8, "2 d_{\\rm model} d_{\\rm ff}", 0): ("params", "h.*.mlp", "convention"),  # 2LEH: all layers, without biases
     (8, "2 d_{\\rm model} d_{\\rm ff}", 1): ("flops", "h.*.mlp", "convention"),  # 4LEH for one token
     (9, "n_{\\rm vocab}", 0): ("flops", "lm_head", "convention"),  # 2VE for one token
-    (15, "\\right)", 0): ("params", "", "convention"),  # 12LE²: without embeddings, biases and norms
-    (16, "d_{\\rm model}^2", 0): ("params", "", "convention"),
-    (19, "\\right)", 0): ("params", "", "convention"),  # eq. 2: without the final norm, 2E
-    (20, "\\right)", 0): ("train-flops", "", "equal"),  # 96BSLE² + 16BS²LE + 6BSVE, every layer recomputed
-    (22, "\\right)", 0): ("activations", "h", "convention"),  # one of L layers
-    (23, "16\\Psi", 0): ("train-memory", "", "convention"),  # without the step counters of Adam
-    (24, "d_h l", 0): ("kv-cache", "", "convention"),  # 2LE elements, one token
-    (25, "{m}", 0): ("pipeline-bubble", "", "equal"),
+    (10, "d_{\\rm attn}", 0): ("flops", "", "convention"),  # 2LSE: the attention core at a mean context of S/2 tokens
+    (16, "\\right)", 0): ("params", "", "convention"),  # 12LE²: without embeddings, biases and norms
+    (17, "d_{\\rm model}^2", 0): ("params", "", "convention"),
+    (20, "\\right)", 0): ("params", "", "convention"),  # eq. 2: without the final norm, 2E
+    (21, "\\right)", 0): ("train-flops", "", "equal"),  # 96BSLE² + 16BS²LE + 6BSVE, every layer recomputed
+    (23, "\\right)", 0): ("activations", "h", "convention"),  # one of L layers
+    (24, "16\\Psi", 0): ("train-memory", "", "convention"),  # without the step counters of Adam
+    (25, "d_h l", 0): ("kv-cache", "", "convention"),  # 2LE elements, one token
+    (26, "{m}", 0): ("pipeline-bubble", "", "equal"),
 }
 
 
