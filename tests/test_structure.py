@@ -587,14 +587,19 @@ def test_a_part_that_a_formula_excludes_is_no_difference_of_sizes() -> None:
     assert counted.same
 
 
-def test_a_part_with_equally_many_parameters_does_not_differ_in_sizes() -> None:
+def test_the_token_that_lengthens_the_sequence_is_the_cause_of_more_flops_and_positions() -> None:
     # CLIP, section 2.4: a class token makes the sequence longer by one, so attention has more FLOPs
     found = structure("siglip", "clip")
-    (attention,) = (each for each in found.differences if each.part == "attention of the image encoder")
+    parts = {each.part: each for each in found.differences}
+    attention, positions = parts["attention of the image encoder"], parts["positions of the image encoder"]
     assert attention.amounts["params"] == 0 != attention.amounts["flops"]
     (said,) = attention.sentences("SigLIP", "CLIP")
-    assert plain(said) == "SigLIP and CLIP have equally many parameters here, but different forward FLOPs."
-    assert plain(attention.cells[0]) == "different forward FLOPs"
+    assert plain(said) == "The class token of CLIP lengthens the sequence."
+    assert plain(attention.cells[0]) == "the class token of CLIP lengthens the sequence"
+    assert plain(positions.sentences("SigLIP", "CLIP")[1]) == "This saves E parameters."
+    # Siméoni et al. 2025, section 3.2: register tokens beside the class token, which ViT also has
+    (mlp,) = (each for each in structure("vit", "dinov3-vit").differences if each.part == "MLP")
+    assert plain(mlp.sentences("ViT", "DINOv3")[0]) == "The register tokens of DINOv3 lengthen the sequence."
 
 
 def test_sentences_state_the_details_of_a_state_space_mixer_that_only_the_first_model_has() -> None:

@@ -50,6 +50,12 @@ _HOSTS = {
     "attention sinks": "mixer",
     "MLP biases": "MLP",
 }
+# Phrases of a profile for tokens that join the patches, and the words for them in a sentence.
+_ADDED_TOKENS = {
+    "a class embedding": "the class token",
+    "a class token": "the class token",
+    "register tokens": "the register tokens",
+}
 _MULTI_QUERY = "one key/value head for all query heads"
 _MULTI_HEAD = "a key/value head for each query head"
 
@@ -181,6 +187,7 @@ def compare_structures(
         if NONE in pair:
             found.append(_whole_stack(stack, one.get(pair[0]), two.get(pair[1]), amounts))
             continue
+        longer = _longer_sequence((first, second), (one[pair[0]], two[pair[1]]))
         for part in (*dict.fromkeys(PARTS.values()), OTHER):
             changes = changes_of(part, one[pair[0]], two[pair[1]])
             changes += state_details(part, one[pair[0]], two[pair[1]]) if changes else ()
@@ -196,7 +203,9 @@ def compare_structures(
                 name = f"{name}, with the similarities" if stack == TEXT and part == "head" else name
                 each_side = {name: each.get((stack, part), (NOTHING, NOTHING)) for name, each in sides.items()}
                 alike = excludes and not any(each.get((stack, part), NOTHING) for each in counted.values())
-                cause = joined([*excludes.values()]) if alike and not changes and any(own.values()) else ""
+                cause = ""
+                if not changes and any(own.values()):
+                    cause = joined([*excludes.values()]) if alike else longer
                 values = FrozenDict({} if changes else each_side)
                 found.append(PartDifference(name, changes, FrozenDict(own), values, cause))
     return StructureComparison(
@@ -207,6 +216,18 @@ def compare_structures(
         (FrozenDict(swaps[0]), FrozenDict(swaps[1])),
         _sentences([note for note in notes if note.size is None or note.size in used[note.side]]),
     )
+
+
+def _longer_sequence(models: tuple[Model, Model], stacks: tuple[StackProfile, StackProfile]) -> str:
+    """Return a clause on the tokens that only one of two stacks adds to its patches; "" if neither or both do."""
+    added = [_ADDED_TOKENS.keys() & set(each.aspects.get("image", ())) for each in stacks]
+    clauses = []
+    for model, own, others in zip(models, added, reversed(added), strict=True):
+        words = [words for phrase, words in _ADDED_TOKENS.items() if phrase in own - others]
+        if words:
+            verb = "lengthen" if len(words) > 1 or words[0].endswith("s") else "lengthens"
+            clauses.append(f"{joined(words)} of {model.title} {verb} the sequence")
+    return clauses[0] if len(clauses) == 1 else ""
 
 
 def _without_host(part: str, first: StackProfile, changes: Sequence[StructureChange]) -> bool:

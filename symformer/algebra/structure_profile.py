@@ -353,7 +353,8 @@ def _before(found: StackProfile, item: Entry | Scope, alone: bool) -> None:
             found.add("positions", "an embedding of distances")
         case OperationKind.PARAMETER:
             for weight in item.weights:
-                found.add("image", "a " + weight.path.rpartition(".")[2].replace("cls", "class").replace("_", " "))
+                name = weight.path.rpartition(".")[2].replace("cls", "class").replace("_", " ")
+                found.add("image", name if name.endswith("s") else f"a {name}")
 
 
 def _after(found: StackProfile, item: Entry | Scope) -> None:
