@@ -579,9 +579,10 @@ def test_prose_has_the_proper_names_of_activations() -> None:
 def test_a_part_that_a_formula_excludes_is_no_difference_of_sizes() -> None:
     """PaLM's published total excludes the scales of its norms, which Cohere has in the same places."""
     found = structure("cohere", "palm")
-    said = [f"The formula of PaLM excludes the norm scales. This adds {amount} parameters." for amount in ("LE", "E")]
+    cause = "the formula of Cohere counts the norm scales, which that of PaLM excludes"
+    said = [f"T{cause[1:]}. This adds {amount} parameters." for amount in ("LE", "E")]
     assert [" ".join(plain(each) for each in part.sentences(*found.names)) for part in found.differences] == said
-    assert {plain(part.cells[0]) for part in found.differences} == {"the formula of PaLM excludes the norm scales"}
+    assert {plain(part.cells[0]) for part in found.differences} == {cause}
     assert [part.part for part in structure("cohere", "llama").differences if part.cause] == []
     counted = compare_structures(sf.model("cohere"), sf.model("palm", norm_scales=True))
     assert counted.same
@@ -594,12 +595,15 @@ def test_the_token_that_lengthens_the_sequence_is_the_cause_of_more_flops_and_po
     attention, positions = parts["attention of the image encoder"], parts["positions of the image encoder"]
     assert attention.amounts["params"] == 0 != attention.amounts["flops"]
     (said,) = attention.sentences("SigLIP", "CLIP")
-    assert plain(said) == "The class token of CLIP lengthens the sequence."
-    assert plain(attention.cells[0]) == "the class token of CLIP lengthens the sequence"
+    shorter = "Without the class token of CLIP, the sequence is shorter."
+    assert plain(said) == shorter
+    assert plain(attention.cells[0]) == "without the class token of CLIP, the sequence is shorter"
+    assert plain(parts["MLP of the image encoder"].sentences("SigLIP", "CLIP")[-1]) == shorter
+    assert shorter not in map(plain, parts["MLP of the text encoder"].sentences("SigLIP", "CLIP"))
     assert plain(positions.sentences("SigLIP", "CLIP")[1]) == "This saves E parameters."
     # Siméoni et al. 2025, section 3.2: register tokens beside the class token, which ViT also has
-    (mlp,) = (each for each in structure("vit", "dinov3-vit").differences if each.part == "MLP")
-    assert plain(mlp.sentences("ViT", "DINOv3")[0]) == "The register tokens of DINOv3 lengthen the sequence."
+    (mlp,) = (each for each in structure("dinov3-vit", "vit").differences if each.part == "MLP")
+    assert plain(mlp.sentences("DINOv3", "ViT")[0]) == "The register tokens of DINOv3 lengthen the sequence."
 
 
 def test_sentences_state_the_details_of_a_state_space_mixer_that_only_the_first_model_has() -> None:

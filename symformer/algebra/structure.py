@@ -46,7 +46,8 @@ class PartDifference:
     sides
         The amount of each model, by quantity, if the part has the same phrases in both models.
     cause
-        A clause on what a formula excludes, if nothing else differs in the part.
+        A clause on why the amounts differ, if the changes do not say it: a formula excludes weights, or one model has
+        further tokens.
 
     """
 
@@ -70,13 +71,15 @@ class PartDifference:
         """
         stated = [each for each in self.changes if not each.implied]
         said = [each.sentence(IT if place else first) for place, each in enumerate(stated)]
-        if not said:
+        if self.cause:
+            said.append(line(f"{capital(self.cause)}."))
+        elif not said:
             how = "differ here in steps without parameters"
             if self._costs:
                 how = f"have equally many parameters here, but different {self._costs}"
             elif any(self.amounts.values()):
                 how = "differ in the sizes of this part or in the layers that have it"
-            said = [line(f"{capital(self.cause)}." if self.cause else f"{first} and {second} {how}.")]
+            said = [line(f"{first} and {second} {how}.")]
         params = self.amounts.get("params", NOTHING)
         short = params != 0 and (terms is None or len(Add.make_args(params)) <= terms)
         return [*said, amount_sentence(params, several=len(stated) > 1)] if short else said
@@ -292,7 +295,7 @@ class StructureComparison(Answer):
             yield sentences[:-1]
 
     def _sizes(self) -> Line:
-        said: list[Piece] = ["Sizes that differ: "]
+        said: list[Piece] = [f"Sizes that differ between {joined([model.name for model in self.models])}: "]
         for place, (size, (one, two)) in enumerate(self.differing_sizes.items()):
             said += [", " if place else "", Math.of(size), f" = {one:,} and {two:,}"]
         return [*said, "."]

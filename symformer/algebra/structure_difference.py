@@ -156,8 +156,10 @@ def compare_structures(
         _align(one.get(left), two.get(right), swaps, notes, (first, second))
     notes = [*_with_relations(notes, swaps, (first, second))]
     excluded = {(model.title, name): words for model in (first, second) for name, words in _excluded(model).items()}
-    excludes = {key: f"the formula of {key[0]} excludes {words}" for key, words in excluded.items()}
-    notes += [SizeNote(0, None, f"{capital(said)}; {name}=true includes them.") for (_, name), said in excludes.items()]
+    notes += [
+        SizeNote(0, None, f"The formula of {title} excludes {words}; {name}=true includes them.")
+        for (title, name), words in excluded.items()
+    ]
     counted: dict[str, Mapping[Place, Expr]] = {}  # the differences if nothing is excluded
     amounts: dict[str, dict[Place, Expr]] = {}
     sides: dict[str, Mapping[Place, tuple[Expr, Expr]]] = {}
@@ -175,7 +177,7 @@ def compare_structures(
             continue
         stacks = (tuple(one), tuple(two))
         amounts[name], totals[name], sides[name] = _difference(both, stacks, pairs, swaps)
-        if excludes:
+        if excluded:
             whole = [_formula(model, name, conventions, _excluded(model)) for model in (first, second)]
             counted[name], *_ = _difference(whole, stacks, pairs, swaps)
         for sizes, formula in zip(used, both, strict=True):
@@ -202,10 +204,12 @@ def compare_structures(
                 # the factor and the bias of the similarities belong to neither tower
                 name = f"{name}, with the similarities" if stack == TEXT and part == "head" else name
                 each_side = {name: each.get((stack, part), (NOTHING, NOTHING)) for name, each in sides.items()}
-                alike = excludes and not any(each.get((stack, part), NOTHING) for each in counted.values())
+                alike = excluded and not any(each.get((stack, part), NOTHING) for each in counted.values())
                 cause = ""
-                if not changes and any(own.values()):
-                    cause = joined([*excludes.values()]) if alike else longer
+                if changes and own.get("params") == 0 and any(own.values()):
+                    cause = longer
+                elif not changes and any(own.values()):
+                    cause = _counted_by_one((first, second), excluded) if alike else longer
                 values = FrozenDict({} if changes else each_side)
                 found.append(PartDifference(name, changes, FrozenDict(own), values, cause))
     return StructureComparison(
@@ -218,16 +222,27 @@ def compare_structures(
     )
 
 
+def _counted_by_one(models: tuple[Model, Model], excluded: Mapping[tuple[str, str], str]) -> str:
+    """Return a clause on what the formula of one model counts and that of the other excludes."""
+    clauses = []
+    for model, other in (models, models[::-1]):
+        words = [words for (title, _), words in excluded.items() if title == other.title]
+        if words:
+            clauses.append(f"the formula of {model.title} counts {joined(words)}, which that of {other.title} excludes")
+    return joined(clauses)
+
+
 def _longer_sequence(models: tuple[Model, Model], stacks: tuple[StackProfile, StackProfile]) -> str:
     """Return a clause on the tokens that only one of two stacks adds to its patches; "" if neither or both do."""
-    added = [_ADDED_TOKENS.keys() & set(each.aspects.get("image", ())) for each in stacks]
-    clauses = []
-    for model, own, others in zip(models, added, reversed(added), strict=True):
-        words = [words for phrase, words in _ADDED_TOKENS.items() if phrase in own - others]
-        if words:
-            verb = "lengthen" if len(words) > 1 or words[0].endswith("s") else "lengthens"
-            clauses.append(f"{joined(words)} of {model.title} {verb} the sequence")
-    return clauses[0] if len(clauses) == 1 else ""
+    own, others = ([*filter(_ADDED_TOKENS.get, each.aspects.get("image", ()))] for each in stacks)
+    added = [_ADDED_TOKENS[each] for each in own if each not in others]
+    missing = [_ADDED_TOKENS[each] for each in others if each not in own]
+    if bool(added) == bool(missing):
+        return ""
+    if missing:
+        return f"without {joined(missing)} of {models[1].title}, the sequence is shorter"
+    verb = "lengthen" if len(added) > 1 or added[0].endswith("s") else "lengthens"
+    return f"{joined(added)} of {models[0].title} {verb} the sequence"
 
 
 def _without_host(part: str, first: StackProfile, changes: Sequence[StructureChange]) -> bool:
