@@ -38,7 +38,7 @@ LINES = {
         "q = x W_q_projᵀ [B, A, S, D]",
         "k = x W_k_projᵀ [B, G, S, D]",
         "v = x W_v_projᵀ [B, G, S, D]",
-        "y = softmax_causal(rotate(q, θ) rotate(k, θ)ᵀ/√(D)) v W_o_projᵀ [B, S, E]",
+        "y = softmax_causal(rotate(q, θ) (rotate(k, θ))ᵀ/√(D)) v W_o_projᵀ [B, S, E]",
     ],
     ("llama", "layers.*.mlp"): ["y = (SiLU(x W_gate_projᵀ) ⊙ x W_up_projᵀ) W_down_projᵀ […, E]"],
     ("llama", "layers.*.input_layernorm"): ["y = x/rms(x) ⊙ w […, E]"],

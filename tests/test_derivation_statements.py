@@ -256,7 +256,9 @@ def test_tokens_of_images_have_one_letter() -> None:
     ):
         assert line in found
     assert "`language_model` and `lm_head`" in found  # the total of the language tower, by its outermost modules
-    assert "the outputs of the layers that the config lists, inside the part with the output $`x`$" in found
+    assert (
+        "the outputs of the layers that the config lists, among the layers of the part with the output $`x`$" in found
+    )
     llava = derived("llava")
     assert r"m &= \mathrm{multi\_modal\_projector}" in llava
 

@@ -422,8 +422,8 @@ def what_counts_is_not_said_to_add_nothing(document: Document) -> None:
             derived = set()
         if isinstance(block, Paragraph) and isinstance(block.line[0], Code):
             derived |= {piece.text for piece in block.line if isinstance(piece, Code)}
-        if isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: ":
-            sentence = block.line[: block.line.index(".")]
+        if isinstance(block, Paragraph) and " contribute nothing." in block.line:
+            sentence = block.line[: block.line.index(" contribute nothing.")]
             silent = {piece.text for piece in sentence if isinstance(piece, Code)}
             assert silent
             assert not silent & derived, silent & derived
@@ -432,9 +432,7 @@ def what_counts_is_not_said_to_add_nothing(document: Document) -> None:
 def test_quantities_with_traffic_are_not_described_as_zero() -> None:
     sent = document(architecture("llama-2-70b"), ["communication"], "1", tensor="on")
     what_counts_is_not_said_to_add_nothing(sent)
-    assert any(
-        isinstance(block, Paragraph) and block.line[0] == "These modules contribute nothing: " for block in sent.blocks
-    )
+    assert any(isinstance(block, Paragraph) and " contribute nothing." in block.line for block in sent.blocks)
 
 
 @pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.exhaustive)])

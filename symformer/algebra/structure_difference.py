@@ -17,7 +17,7 @@ from ..language.notation.text import code
 from ..language.sizes import close_relations
 from ..language.symbols import A, A_enc, A_vis, D, D_enc, E_enc, E_vis, G, G_enc, H, H_enc, H_vis, L, P, S, S_enc
 from ..models.model import Model
-from ..output.blocks import Line, capital
+from ..output.blocks import Line
 from ..quantities import quantity as find_quantity
 from .structure import QUANTITIES, PartDifference, StructureComparison
 from .structure_amounts import Place, part_amounts, silent_operations

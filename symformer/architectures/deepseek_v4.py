@@ -43,7 +43,7 @@ from ..language.symbols import (
     V,
     X,
 )
-from ..ledger.facts import Tensor
+from ..ledger.facts import HALF_ROTARY, Tensor
 from ..ledger.operations import Operations
 from .base_architecture import Field, Fields, WitnessSpec, option, usual
 from .bases.llama_like import LlamaLike
@@ -78,6 +78,7 @@ class DeepSeekV4(LlamaLike):
         *(Divides(Integer(2), D_rope), AtMost(D_rope, D), AtMost(D_rope, D_idx)),
         *(AtMost(Integer(2), C_win), Divides(G_out, A * D), AtMost(K, X)),
     )
+    tables = HALF_ROTARY
     config = Fields(
         usual({V: 129280, E: 4096, N_hc: 4, **EXPERTS, **HEADS, D_rope: ROTARY, **INDEXER, **RATES}),
         layers=LAYERS,

@@ -12,6 +12,7 @@ from ..configs.interleaved_layers import InterleavedLayers, Interleaving
 from ..language.frozen import FrozenDict
 from ..language.sizes import AtMost, Relations
 from ..language.symbols import A, C_chunk, D, E, G, H, K, L, L_dense, L_global, L_loc_x, L_local, L_moe, M, V, X
+from ..ledger.facts import COMPLEX_ROTARY
 from .base_architecture import BoolField, Field, Fields, WitnessSpec, option, unknown, usual
 from .bases.biased import Biased
 from .bases.llama_like import ROTARY_HEADS
@@ -42,6 +43,7 @@ class Llama4(Biased):
     title = "Llama 4"
     compared_with = "llama"
     mlp_name = "feed_forward"
+    tables = COMPLEX_ROTARY
     constraints = (*ROTARY_HEADS, AtMost(K, X), AtMost(Integer(2), C_chunk))
     config = Fields(
         usual({V: 202048, E: 5120, **EXPERTS, A: 40, G: 8, D: 128, C_chunk: 8192}),

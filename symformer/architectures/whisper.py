@@ -37,7 +37,6 @@ class Whisper(PreNormBart):
 
     title = "Whisper"
     shapes = "spectrogram[B,N_mel,2*P_enc], tokens[B,S] -> output"
-    further_inputs = {"spectrogram": "is the spectrogram"}
     table = "decoder.embed_tokens"
     constraints = (*PreNormBart.constraints, Divides(Integer(2), E))  # a sine and a cosine for each frequency
     config = Fields(

@@ -8,7 +8,7 @@ from sympy import Expr, Integer
 
 from ..language.notation.text import text
 from ..language.symbols import C_hca, D, D_rope
-from ..ledger.facts import Tensor
+from ..ledger.facts import HALF_ROTARY, Tensor
 from ..ledger.operations import Operations
 from .base import Component
 from .rms_norm import RMSNorm
@@ -66,5 +66,5 @@ def compressed(ops: Operations, x: Tensor, rate: Expr, head_width: Expr, overlap
     gates = ops.linear("gate_proj", x, width, bias=False)
     entries = ops.compress("compress", projected, gates, rate, bias, overlapping=overlapping)
     keys = ops.heads(ops.call("kv_norm", RMSNorm(late=True), entries), Integer(1), head_width)
-    angles = ops.positions("rotary_emb", entries.shape[1], D_rope, "rotary")
+    angles = ops.positions("rotary_emb", entries.shape[1], D_rope, HALF_ROTARY)
     return ops.rotate("rotary_entries", keys, angles, compressed=rate)

@@ -14,24 +14,30 @@ from .part_tensors import APIECE, FURTHER
 from .tensor_notation import shape_of
 
 UNKNOWN = "is a further input of the part"
+FIRST = {  # what a first input is, by its name; another first input needs no sentence
+    "pixels": "are the pixels of the images",
+    "spectrogram": "is the spectrogram",
+    "sound": "is the waveform",
+    "latent": "is the latent image",
+}
 
 
 def further_inputs(scope: Scope) -> Iterator[tuple[TensorName, str, Tree]]:
     """Yield each input of a part that has no letter of its own: its name, what it is, and its shape.
 
-    The first input is among them if the class states its meaning.
+    The first input is among them if it is no tensor of tokens, such as pixels.
     """
     for name, x in names_of_inputs(scope):
         if name.letter in (FURTHER, APIECE):
             means, whole = meaning_of(x, scope)
             if means or name.letter == FURTHER:
                 yield name, means or UNKNOWN, shape_of(whole)
-        elif isinstance(scope.part, Component) and x.name in scope.part.further_inputs and _is_first(x, scope.part):
-            yield name, scope.part.further_inputs[x.name], shape_of(x)
+        elif isinstance(scope.part, Component) and x.name in FIRST and _is_first(x, scope.part):
+            yield name, FIRST[x.name], shape_of(x)
 
 
 def _is_first(x: Tensor, part: Component) -> bool:
-    """Return whether a tensor is the first input of a part, which needs a meaning only in some models."""
+    """Return whether a tensor is the first input of a part."""
     return x.name == shape_line(part.shapes).inputs[0].name
 
 

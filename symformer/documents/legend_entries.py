@@ -505,8 +505,8 @@ ROWS = (
         "listed",
         _word("listed"),
         [
-            *("the outputs of the layers that the config lists, inside the part with the output ", Math(_X)),
-            " (each copy of the next part reads the output of one of these layers)",
+            "the outputs of the layers that the config lists, among the layers of the part with the output ",
+            *(Math(_X), " (each copy of the module that is applied to them reads the output of one layer)"),
         ],
     ),
     LegendEntry("images", _word("images"), ["the tokens of the images in the sequences, in order"]),

@@ -406,8 +406,9 @@ def _silent(formula: Formula) -> list[Block]:
         ("parameter", [name for name in names if name in parameters - read]),
     ):
         if some:
-            start = f"These {noun}s contribute nothing: " if len(some) > 1 else f"This {noun} contributes nothing: "
-            line += [*maybe(line, " "), start, *listed(*([named(name, formula)] for name in some)), "."]
+            nouns, verb = (f"{noun}s", "contribute") if len(some) > 1 else (noun, "contributes")
+            which = listed(*([named(name, formula)] for name in some))
+            line += [*maybe(line, " "), f"The {nouns} ", *which, f" {verb} nothing."]
     if not line:
         return []
     for said in tied_modules(formula):

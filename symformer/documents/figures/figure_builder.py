@@ -18,7 +18,7 @@ from ...language.notation.display_tree import Label
 from ...language.shape_lines import shape_line
 from ...language.sizes import evaluate, substitute
 from ...language.symbols import V
-from ...ledger.facts import ONE, Entry, Ledger, Mixture, OperationKind, Scope, Tensor
+from ...ledger.facts import COMPLEX_ROTARY, HALF_ROTARY, ONE, Entry, Ledger, Mixture, OperationKind, Scope, Tensor
 from ...output.blocks import Code, Math, capital
 from ...output.blocks import Line as Words
 from ...views.figure_facts import FigureFacts
@@ -120,7 +120,7 @@ class FigureBuilder:
         outputs = {draft.key: draft.entries[-1].output for draft in drafts if draft.entries}
         names = [axes.name for axes in shape_line(scope.part.shapes).inputs]
         tensors = flow.ports.get(0, [])
-        ports = [shape_text(names[n] if n < len(names) else "", each.shape) for n, each in enumerate(tensors)]
+        ports = [self._port(names[n] if n < len(names) else "", each) for n, each in enumerate(tensors)]
         results = [shape_text("", outputs[key].shape) for key in gives]
         graph = replace(graph, ports=ports, gives=gives, results=results)
         amount = self._amount(line.each, ONE)
@@ -140,7 +140,8 @@ class FigureBuilder:
         return [self.part(box.key) for box in order]
 
     def _find(self, path: str) -> tuple[Scope, Line, Ledger]:
-        """Return a part by its id, from the ledger with separate kinds of layers if possible."""
+        """Return a part by its id or its path, from the ledger with separate kinds of layers if possible."""
+        path = path.replace(".*", "")
         keys: list[str] = []
         for ledger, root in ((self.ledger, self.root), (self.together, self.formula.root)):
             for scope, line in _both(ledger.root, root):
@@ -194,6 +195,14 @@ class FigureBuilder:
         return beside or any(each.repeated for each in scope.walk())
 
     # -- nodes -----------------------------------------------------------------------------------------------------
+
+    def _port(self, name: str, tensor: Tensor) -> Words:
+        """Return the label of an input; a rotary table may have one element for each rotated pair of elements."""
+        halved = any(
+            entry.function in (HALF_ROTARY, COMPLEX_ROTARY) and entry.output.root is tensor.root
+            for _, entry in self.ledger
+        )
+        return shape_text(name, (*tensor.shape[:-1], tensor.width / 2) if halved else tensor.shape)
 
     def _graph(self, drafts: Sequence[Draft], flow: Flow, frame: Draft | None, path: str) -> Graph:
         shown = [draft for draft in drafts if not (draft.passes or draft.hidden)]

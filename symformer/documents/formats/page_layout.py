@@ -260,10 +260,15 @@ class Page:
 A4 = Page()
 
 
-def is_tall(table: Table) -> bool:
-    """Return True if a cell contains a fraction, which is taller than a line."""
-    cells = [cell for row in (table.head, *table.rows) for cell in row]
-    return any(_high(piece.shown) for cell in cells for piece in cell if isinstance(piece, Math))
+def is_tall(block: Table | Paragraph) -> bool:
+    """Return True if a block contains a fraction, which is taller than a line."""
+    if isinstance(block, Paragraph):
+        return _has_fraction(block.line)
+    return any(_has_fraction(cell) for row in (block.head, *block.rows) for cell in row)
+
+
+def _has_fraction(line: Line) -> bool:
+    return any(_high(piece.shown) for piece in line if isinstance(piece, Math))
 
 
 def _high(shown: Tree) -> bool:
@@ -273,7 +278,7 @@ def _high(shown: Tree) -> bool:
 
 def _deep(table: Table) -> list[int]:
     """Return the approximate number of lines of each row."""
-    return [max(-(-extent(cell) // WRAPPED) for cell in row) * (1 + is_tall(table)) for row in table.rows]
+    return [max(-(-extent(cell) // WRAPPED) * (1 + _has_fraction(cell)) for cell in row) for row in table.rows]
 
 
 def _longest(table: Table) -> list[int]:

@@ -150,7 +150,7 @@ class Emitter(ABC):
                 return _POINTWISE
             case Total():
                 return _PRODUCT
-            case Power() | RealPower():
+            case Power() | RealPower() | Applied():  # f(x)², where the power seems to belong to x, has brackets
                 return _POWER
             case FractionNode():
                 return self.fraction_binds
