@@ -24,7 +24,7 @@ from ..language.sizes import Equals
 from ..language.symbols import N_bw, N_peak, letter, named_symbol, print_order
 from ..ledger.facts import ROUTING, OperationKind
 from ..models.model import Model
-from .scaling_law import ScalingLaw
+from .scaling_law import GranularLaw, ScalingLaw
 
 LENGTH = 2048  # tokens of a training sequence, if none are given
 WIDTH, DEPTH = "E", "L"
@@ -196,12 +196,17 @@ class ConfigRow:
 
 
 def check_dense(model: Model, law: ScalingLaw) -> None:
-    """Raise SizeError for a model that a law of dense language models does not describe."""
+    """Raise SizeError for a model that the law does not describe; a law describes dense language models."""
+    if isinstance(law, GranularLaw):
+        raise SizeError(
+            f"{law.name} describes models of one shape, with 64*granularity experts in each layer, which {model.target} "
+            "does not have; use it without a TARGET, or krajewski2024-dense with a dense model"
+        )
     entries = [entry for _, entry in model.ledger]
     if any(entry.kind in ROUTING for entry in entries):
         raise SizeError(
-            f"{law.name} was fitted to dense models, but {model.target} has experts; use --law krajewski2024 without a "
-            "TARGET, or a dense model"
+            f"{law.name} was fitted to dense models, but {model.target} has experts; use a dense model, or --law "
+            "krajewski2024 without a TARGET"
         )
     if not any(entry.logits for entry in entries):
         raise SizeError(
