@@ -390,7 +390,7 @@ def test_loss_of_causal_models_matches_saved_bytes(target: str, dtype: str) -> N
 def test_chunked_loss_matches_saved_bytes_and_gradients(target: str, dtype: str) -> None:
     """Torch saves no tensor for its linear_cross_entropy, whose node of the graph keeps three gradients instead.
 
-    The head of GPT-2 is the embedding, and that of Phi has a bias.
+    The head of GPT-2 is the embedding, and the head of Phi has a bias.
     """
     model = architecture(target)
     torchs, tokens = trained_model(model, dtype)

@@ -30,7 +30,7 @@ from symformer.witness.torch_session import built, silence
 
 RUN = {"B": 5, "B_vis": 4, "S": 8}
 RANK, NARROW = 11, 17
-# Small configs in which all sizes differ, also from those of the run and of the adapters.
+# Small configs in which all sizes differ, also from the sizes of the run and of the adapters.
 LLAMA = {
     **{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 29, "hidden_size": 24},
     **{"num_hidden_layers": 3, "intermediate_size": 7, "num_attention_heads": 6, "num_key_value_heads": 2},

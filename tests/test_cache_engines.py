@@ -168,7 +168,7 @@ def test_states_of_rwkv_in_llama_cpp() -> None:
 
 
 def test_a_prefix_is_counted_once() -> None:
-    """32 layers of 2 * 8 * 128 elements of 2 bytes: 131,072 bytes a token."""
+    """32 layers of 2 * 8 * 128 elements of 2 bytes: 131,072 bytes per token."""
     llama = sf.model("llama-3.1-8b")
     assert llama.formula("kv-cache", prefix="shared").value(B=5, C=70, C_pre=33) == 131_072 * (33 + 5 * (70 - 33))
     # Pages of 16: 2 whole pages of the prefix are shared, and each of 5 sequences has 3 of its own for 70 - 32 tokens.

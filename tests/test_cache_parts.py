@@ -37,7 +37,7 @@ def test_bytes_per_token_and_per_sequence() -> None:
 
 
 def test_the_parts_change_where_a_window_fills() -> None:
-    """12 layers of 24 keep 127 of the tokens before the next one; a layer has 2 * 8 * 64 numbers of 2 bytes a token."""
+    """12 layers of 24 keep 127 tokens before the next one; a layer has 2 * 8 * 64 numbers of 2 bytes per token."""
     below, above = shown("gpt-oss-20b", "--set", "B=2", "--set", "C=100")
     assert (below["range"], below["holds"]) == (["C <= C_win - 1"], True)
     assert (above["range"], above["holds"]) == (["C >= C_win - 1"], False)

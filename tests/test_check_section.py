@@ -116,7 +116,7 @@ def short_form_of(target: str) -> str:
 
 
 def test_the_short_form_states_points_for_each_setting() -> None:
-    """The sampling plan of GPT-2 has two depths; that of Qwen3-VL four settings of depths by five of J_merge."""
+    """The sampling plan of GPT-2 has two depths, the plan of Qwen3-VL four settings of depths by five of J_merge."""
     beginning = ": each weight by name and shape, and the total, at "
     for target, settings in (("gpt2", "2 depths"), ("qwen3-vl", "20 settings of the depths and a few other sizes")):
         said = short_form_of(target)

@@ -272,7 +272,7 @@ def test_overlaps_are_detected() -> None:
     assert len(faults(Drawing(100, 100, [line, Words(30, 17, ["x"], 9)]))) == 1
     assert len(faults(Drawing(100, 100, [Words(30, 17, ["x"], 9), Words(38, 18, ["x"], 9)]))) == 1
     assert faults(Drawing(100, 100, [line, Words(30, 13, ["x"], 9)])) == []
-    # at 10 points, the descender of the subscript in Z_patch is 3.8 below the baseline, and that of A_ssm 2.5
+    # at 10 points, the descender of the subscript in Z_patch is 3.8 below the baseline, and in A_ssm 2.5
     named = [Words(30, 11.5, [Math.of(symbol(name))], 9, 10) for name in ("Z_patch", "A_ssm")]
     assert [len(faults(Drawing(100, 100, [line, each]))) for each in named] == [1, 0]
     head = Line(((42, 10), (40, 14), (44, 14)), filled=True)

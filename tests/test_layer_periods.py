@@ -66,7 +66,7 @@ def test_a_longer_period_is_no_number_of_copies() -> None:
         return hybrid(expert_layer_period=expert_layer_period, **sizes)
 
     found = sf.trace(watched, SIZES)
-    # the trace is not repeated at a longer period, whose formula would not be that of the period 2
+    # the trace is not repeated at a longer period, whose formula would differ from the formula of period 2
     assert periods.count(2) > 100 > 2 * periods.count(12)
     # 32 layers: attention in 4, 12, 20, 28, which is 4 * 144; 28 others with 3 * 144 + 12 each; 16 layers with five
     # experts and 16 with one, each of 240

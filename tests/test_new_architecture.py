@@ -71,7 +71,7 @@ def test_an_architecture_is_written_and_completed(checkout: Path) -> None:
     again = new(checkout, "my-llama", "--like", "gpt2")
     assert again.returncode == 2
     assert again.stderr == (
-        f"symformer: {OWN} already exists; run the command without --like to list what is missing\n"
+        f"symformer: {OWN} already exists; run the command without --like to list the missing parts\n"
     )
 
     own = (checkout / OWN).read_text()

@@ -358,7 +358,7 @@ def test_activations_of_a_layer_match_korthikanti_et_al(tensor: str, layer: str)
 
 
 def test_flops_of_all_ranks_sum_to_the_whole_model() -> None:
-    """The FLOPs of all ranks sum to those of the model, except for the vocabulary's padding."""
+    """The FLOPs of all ranks sum to the FLOPs of the model, except for the vocabulary's padding."""
     for name, attention in (("llama", "full"), ("llama", "causal"), ("gpt2", "causal")):
         model = sf.architecture(name)
         whole = model.formula("flops", attention=attention)

@@ -69,7 +69,7 @@ def test_a_device_without_memory_is_refused(arguments: list[str], said: str) -> 
 def test_recurrent_states_are_apart_from_keys_and_values() -> None:
     """Falcon-H1 0.5B: 36 layers, each with 2 key/value heads of 64 elements and a state of 24 * 64 * 128 numbers.
 
-    Keys and values: 36 * 2 * 2 * 64 * 2 bytes a token. States: 4 bytes a number; and 4 columns of 24 * 64 + 2 * 128
+    Keys and values: 36 * 2 * 2 * 64 * 2 bytes per token. States: 4 bytes per number; and 4 columns of 24 * 64 + 2 * 128
     channels of the convolution in bf16.
     """
     status, text, _ = run("show", "falcon-h1-0.5b", "-q", "kv-cache", "--set", "B=3", "--set", "C=100", "--json")

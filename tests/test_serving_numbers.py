@@ -125,7 +125,7 @@ def test_pages_of_vllm() -> None:
 
 
 def test_latents_in_blocks_and_pages() -> None:
-    """FlashMLA: 512 bytes of the latent, 4 scales of 4 bytes and a rotary key of 64 * 2 bytes are 656 bytes a token."""
+    """FlashMLA: 512 bytes of the latent, 4 scales of 4 bytes and a rotary key of 64 * 2 bytes: 656 bytes per token."""
     model = sf.model("deepseek-r1")
     assert model.formula("kv-cache", dtype="fp8-ds-mla", block="64").value(B=3, C=65) == 3 * 61 * 2 * 64 * 656
     memory = model.formula("inference-memory", cache="fp8-ds-mla")

@@ -46,6 +46,7 @@ CASES = [*((name, "params") for name in names())]
 CASES += [(name, quantity) for place, quantity in enumerate(OTHERS) for name in names()[place::3]]
 # 29 terms with maxima over chunks of a gated delta rule, each of which takes a line
 LONGER = [(name, "train-memory") for name in ("olmo-hybrid", "qwen3-5", "qwen3-5-moe")]
+LONGER += [(name, "train-memory") for name in ("falcon-h1", "zamba2")]  # 25 terms of a scan in chunks, in each layer
 LONGER.append(("granitemoehybrid", "train-memory"))  # mixers, attention and experts in two kinds of layers
 
 

@@ -296,7 +296,7 @@ class _Finder:
             return None
 
     def formula(self, segment: MathSegment) -> PaperFormula | None:
-        """Return what a formula counts, or None if it is no formula over names."""
+        """Return the quantity that a formula counts, or None if it is no formula over names."""
         try:
             parses = read_alternatives(segment.text, field_names(), code_names())
         except ReadingError:

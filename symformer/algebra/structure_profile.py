@@ -236,7 +236,7 @@ def in_towers(names: Sequence[str]) -> bool:
 
 
 def _items(root: Scope) -> Iterator[Entry | Scope]:
-    """Yield the items of a model, with those of a tower without a name, such as a language model and its head."""
+    """Yield the items of a model, including those of towers without a name, such as a language model and its head."""
     for item in root.items:
         if isinstance(item, Scope) and not item.name and _role(item.part) == "tower":
             yield from item.items

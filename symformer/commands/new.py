@@ -45,7 +45,7 @@ def command(kind: str, name: str, like: str | None, check: bool) -> None:
     if check and not present:
         raise TargetError(f"there is no architecture {name}; to add it: symformer new architecture {name}")
     if like and present:
-        raise DocumentError(f"{present[0]} already exists; run the command without --like to list what is missing")
+        raise DocumentError(f"{present[0]} already exists; run the command without --like to list the missing parts")
     if not check and len(present) < 2:
         made = {path: text for path, text in skeleton(name, like or LIKE).items() if path not in present}
         write_all(str(ROOT), {path: text.encode() for path, text in made.items()})

@@ -33,7 +33,7 @@ class ImageAttention(Component):
     heads: Expr = A
     head_width: Expr = E / A
     side: Expr = Z / Z_patch  # the patches per side of the image
-    window: Expr | None = None  # the tokens per side of a window, if a patch sees only those of its window
+    window: Expr | None = None  # the tokens per side of a window, if a patch attends only within its window
     bias: bool = True  # of queries, keys and values
     relative: bool = True  # whether it has relative positions
     dropout: str = ""  # the name of the dropout on the attention weights, or ""

@@ -82,7 +82,7 @@ class PreNormBlock(ResidualBlock):
         return self.about_with(())
 
     def about_with(self, kinds: Iterable[Component]) -> str:
-        """Return the description of what this block and those of other kinds of layers have in common."""
+        """Return the description that this block shares with the blocks of other kinds of layers."""
         norms, sublayers = list(self.parts.values())[::2], len(self.parts) // 2
         blocks = [self, *(block for block in kinds if isinstance(block, PreNormBlock))]
         mixers = dict.fromkeys(phrase for block in blocks for phrase in _phrases(list(block.parts.values())[1]))

@@ -25,7 +25,7 @@ def layers_of(tower: str, local: Symbol, whole: Symbol, depth: int) -> Layers:
 
 @dataclass(frozen=True)
 class TowerLayers(Layers):
-    """The layers of a decoder, and those of an encoder, each with its own list.
+    """The layers of a decoder and of an encoder, each with its own list.
 
     >>> from symformer.language.symbols import L_glo_enc, L_global, L_loc_enc, L_local
     >>> towers = ("encoder", L_loc_enc, L_glo_enc, 7), ("decoder", L_local, L_global, 5)

@@ -142,7 +142,7 @@ def laid_out(found: DerivationFacts, version: str, together: str = "", form: str
             listed_in = FloatSentence(_symbols_id(found.quantities[0].formula), "lists the symbols.", what="Table")
             opening = next((place for place, block in enumerate(result) if isinstance(block, Heading)), len(result))
             result = [*with_sentence(result[:opening], listed_in), *result[opening:]]
-        elif component:  # a page has room for what it is
+        elif component:  # a page has room for its kind
             result += _described(found.quantities[0])
         symbols = [*one.parts.model, *letters, *one.holds]
         if any(isinstance(block, Table) and len(block.rows) > FEW for block in letters):

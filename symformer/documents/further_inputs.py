@@ -1,4 +1,4 @@
-"""The inputs that a part reads in addition to its first one, with what they are, such as the output of the encoder."""
+"""The inputs that a part reads in addition to its first one, with their meanings, such as the output of the encoder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .part_tensors import APIECE, FURTHER
 from .tensor_notation import shape_of
 
 UNKNOWN = "is a further input of the part"
-FIRST = {  # what a first input is, by its name; another first input needs no sentence
+FIRST = {  # the meaning of a first input, by its name; another first input needs no sentence
     "pixels": "are the pixels of the images",
     "spectrogram": "is the spectrogram",
     "sound": "is the waveform",
@@ -23,7 +23,7 @@ FIRST = {  # what a first input is, by its name; another first input needs no se
 
 
 def further_inputs(scope: Scope) -> Iterator[tuple[TensorName, str, Tree]]:
-    """Yield each input of a part that has no letter of its own: its name, what it is, and its shape.
+    """Yield each input of a part that has no letter of its own: its name, its meaning and its shape.
 
     The first input is among them if it is no tensor of tokens, such as pixels.
     """

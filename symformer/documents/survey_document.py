@@ -335,7 +335,7 @@ def _differences(found: ModelTable) -> list[Block]:
         if len(named) > 1
     ]
     figures = _figures(found)
-    columns = len({*map(_kind, found.models)}) != 2  # the caption of a pair states what is the same
+    columns = len({*map(_kind, found.models)}) != 2  # the caption of a pair states the common parts
     for said in _mentions(figures, "show", f"the structures side by side.{f' {UNCOUNTED}' * columns}"):
         equal = with_sentence(equal, said)
     blocks = [*equal, *figures, *blocks]

@@ -245,7 +245,7 @@ def _briefly(certificate: Certificate) -> str:
     return re.sub(rf"\d+ stored weights {NAMED_ONCE}", f"each weight {SHAPES}", _compared(certificate))
 
 
-# The tensors of a forward pass that torch counts, by what is recomputed.
+# The tensors of a forward pass that torch counts, by kind of recomputation.
 SAVED = {
     "none": "the tensors that torch saves for the backward pass",
     "selective": "the tensors that torch saves for the backward pass and for the recomputation of attention",

@@ -94,7 +94,7 @@ class Formula(Calculus, Tabular, Immutable, Shown):
     root, within
         The account that is summed, and the whole account if the root is a part of one.
     relations, totals, fixed
-        Sizes that are expressions over others, those of them that stay in the printed form, and those that ``partial``
+        Sizes that are expressions over others, the subset that stays in the printed form, and sizes that ``partial``
         set.
     conventions
         The conventions of the quantity.

@@ -116,7 +116,7 @@ class Operations:
         self._scopes = [self.root]
         self._weights: dict[str, Weight] = {}
         self._share: Expr = ONE  # of the layers being recorded, the share that stores weights
-        self._encoding = False  # whether the operations being recorded are those of an encoder of a language model
+        self._encoding = False  # whether the operations being recorded belong to an encoder of a language model
         self._functions: tuple[str, ...] = getattr(part, "functions", ())
         self._used: Expr = ONE  # of the operations being recorded, the share whose results reach the output
         self._detached = False  # whether the operations being recorded run without gradients

@@ -120,7 +120,7 @@ def mix(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 def join(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
     """Tokens before others are read and written again."""
     if entry.function == SCATTERED:
-        raise RuleError(f"{entry.path}: placing the tokens of images among those of text is not supported")
+        raise RuleError(f"{entry.path}: placing the tokens of images among text tokens is not supported")
     if entry.function in (WINDOWS, UNWINDOWED):
         raise RuleError(f"{entry.path}: the split of an image into windows is not supported")
     if entry.function == JOINED_STREAMS:

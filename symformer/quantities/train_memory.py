@@ -109,7 +109,7 @@ def is_counted(what: str, offload: str) -> bool:
 
 @dataclass(frozen=True)
 class TrainMemory(InFormat):
-    """Training memory: state of the weights by this table of rules, activations by those of an implementation."""
+    """Training memory: state of the weights by this table of rules, activations by the rules of an implementation."""
 
     @property
     def tables(self) -> Iterable[Mapping[OperationKind, Any]]:
@@ -179,7 +179,7 @@ class TrainMemory(InFormat):
         return super().meaning_for(name, formula).replace(NUMBER_BYTES, f"({bytes_} bytes per number)")
 
     def shown_conventions(self, formula: Formula) -> dict[str, str]:
-        """Return the conventions of a formula; without activations, those of the loss do not matter."""
+        """Return the conventions of a formula; without activations, the conventions of the loss do not matter."""
         chosen, shown = formula.conventions, super().shown_conventions(formula)
         if chosen["implementation"] == "none" or chosen.get("offload") == ON_HOST:
             return {name: value for name, value in shown.items() if name in chosen}

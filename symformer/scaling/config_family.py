@@ -199,8 +199,8 @@ def check_dense(model: Model, law: ScalingLaw) -> None:
     """Raise SizeError for a model that the law does not describe; a law describes dense language models."""
     if isinstance(law, GranularLaw):
         raise SizeError(
-            f"{law.name} describes models of one shape, with 64*granularity experts in each layer, which {model.target} "
-            "does not have; use it without a TARGET, or krajewski2024-dense with a dense model"
+            f"{law.name} describes models of one shape, with 64*granularity experts in each layer, which "
+            f"{model.target} does not have; use it without a TARGET, or krajewski2024-dense with a dense model"
         )
     entries = [entry for _, entry in model.ledger]
     if any(entry.kind in ROUTING for entry in entries):

@@ -146,7 +146,7 @@ class Optimum(Answer):
         return [*found, Paragraph([self.verdict])]
 
     def law_blocks(self) -> list[BriefBlock]:
-        """Return the law with its constants, their uncertainty, and what it counts."""
+        """Return the law with its constants, their uncertainty and its counts."""
         law = self.law
         constants = ", ".join(f"{name} = {value:.7g}" for name, value in law.constants.items())
         found: list[Line] = [[f"{law.title}, {law.where} ", Cited(law.paper), "; all of its constants are fitted"]]
@@ -288,7 +288,7 @@ def optimum(
     relations
         The sizes that follow from the depth and the width, such as ``{"H": "4*E"}``.
     aspect
-        The smallest and the largest width per layer. By default, half and twice that of the target.
+        The smallest and the largest width per layer. By default, half and twice the ratio of the target.
     multiple
         The number that divides every width.
     limit

@@ -176,7 +176,7 @@ class SearchedConfigs(Immutable):
         return Table(head, rows, "l" + "r" * (len(head) - 1))
 
     def _approximation(self) -> str:
-        """Return what the approximation would choose, and its error."""
+        """Return the choice of the approximation, and its error."""
         chosen, best = self.ranking.approximate, self.ranking.best[0]
         exact = float(chosen.flops_per_token) / (1 if self.of_flops else TRAINING) / chosen.counted
         same = "the same config" if chosen.sizes == best.sizes else "another config"

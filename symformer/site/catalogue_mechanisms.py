@@ -198,7 +198,7 @@ def _heads(filed: FiledClass) -> Iterator[str]:
 
 
 def _widths(module: FiledModule) -> tuple[Expr, Expr] | None:
-    """Return the width of all query heads of an attention, and that of all key or value heads, or None."""
+    """Return the width of all query heads of an attention and of all key or value heads, or None."""
     shapes = module.shapes
     output = next((shapes[name][-1] for name in OUTPUTS if name in shapes), None)
     for query, key, value in PROJECTIONS:
@@ -230,7 +230,7 @@ def _layers(filed: FiledClass) -> Iterator[str]:
 
 
 def _inputs(filed: FiledClass) -> Iterator[str]:
-    """Yield what the model reads besides tokens."""
+    """Yield the inputs of the model besides tokens."""
     shapes = [shape for module in filed.modules for shape in module.shapes.values()]
     sizes = {size for shape in shapes for size in shape}
     read = {shape[1] for shape in shapes if len(shape) > 1}  # the channels or elements that a matrix or kernel reads

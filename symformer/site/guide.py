@@ -34,7 +34,7 @@ REPLACED = {
 }
 _INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 _CHARSET = '<meta charset="utf-8">'
-_SIGNATURE = re.compile(r'<dt class="sig .*?</dt>', re.DOTALL)
+_SIGNATURE = re.compile(r'<dt(?: class="sig .*?)?>.*?</dt>', re.DOTALL)  # of a Python object or an option
 _UNBROKEN = re.compile(r'<span class="pre">([^<]*)</span>')  # a word that no line may break, which no signature has
 
 
@@ -70,7 +70,7 @@ def _files() -> Iterator[SiteFile]:
 
 
 def shortened(page: str) -> str:
-    """Return a page without what has no effect on it, a tenth of a long page.
+    """Return a page without elements and classes that have no effect, a tenth of a long page.
 
     A signature has no element that only forbids line breaks, and code has no class without a style.
 

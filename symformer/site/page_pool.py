@@ -14,7 +14,7 @@ from .atlas_target import AtlasTarget
 from .site_file import SiteOptions
 
 CHUNK = 4  # models of a piece of work, so that the results that wait are few
-RENEWED = 40  # pieces of work after which a process is replaced: sympy keeps what it computes
+RENEWED = 40  # pieces of work after which a process is replaced: sympy caches its results
 FEW = 12  # models for which a pool takes longer to start than it saves
 
 

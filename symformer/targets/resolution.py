@@ -130,7 +130,7 @@ def model(target: Model | AnyTarget, /, **options: Any) -> Model:
     UnknownNameError, ConfigError, OptionError
         If the target or an option is unknown, or the config cannot be read exactly.
     TargetError
-        If an object is not a target; the message lists what is.
+        If an object is not a target; the message lists the targets.
     WitnessError
         If tracing finds no formula, or a module was changed after it was built from its config.
 

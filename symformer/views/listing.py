@@ -431,7 +431,7 @@ def architectures() -> Listing[ArchitectureInfo]:
 
 
 def presets(architecture: str | None = None) -> Listing[PresetInfo]:
-    """Return all presets, or those of one architecture.
+    """Return all presets, or the presets of one architecture.
 
     Parameters
     ----------
@@ -557,7 +557,7 @@ def options(target: Model | AnyTarget, quantity: str = "params") -> Listing[Opti
     Returns
     -------
     Listing of OptionInfo
-        The options of the model, then the conventions of the quantity, then those of parallel ranks.
+        The options of the model, then the conventions of the quantity, then the options of parallel ranks.
 
     Raises
     ------

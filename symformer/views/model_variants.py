@@ -144,7 +144,7 @@ class Variants:
 
     @cached_property
     def switches(self) -> tuple[Toggle, ...]:
-        """The switches that fit the limit on the number of formulas: those of common options first."""
+        """The switches that fit the limit on the number of formulas: common options first."""
         kept: list[Toggle] = []
         for switch in sorted(self.changing, key=self._rank):
             if prod(len(each.values) for each in (*kept, switch)) <= self.most:

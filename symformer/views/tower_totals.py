@@ -14,7 +14,7 @@ from ..models.model import Model
 from ..output.blocks import Line, Math, Table
 from .summary import share, value_of
 
-REST = "other"  # what is in no tower, such as the projections of CLIP
+REST = "other"  # outside all towers, such as the projections of CLIP
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ class ShapeTally:
 
     @property
     def named(self) -> Iterator[tuple[str, str, Site, Factors]]:
-        """The name of each row and what it counts."""
+        """The name of each row and its count."""
         for path, sites in self.times.items():
             for number, (site, each) in enumerate(sites.items(), 1):
                 for other, factors in enumerate(each, 1):

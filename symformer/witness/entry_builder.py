@@ -81,7 +81,7 @@ class EntryBuilder:
         self.depths: dict[str, str] = {}  # for each part, the field with its number of layers, if that is a size
         self.until = 0.0  # the CPU time after which no further switch is traced
         self.unrun = ""  # why the operations are unknown, if they are
-        self.left: dict[str, str] = {}  # what was left out, and why
+        self.left: dict[str, str] = {}  # left-out fields, and why
 
     def kept(self) -> dict[str, Any]:
         """Return the entry as stored in a file. Raises WitnessError if there is no correct formula."""

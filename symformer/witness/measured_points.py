@@ -65,7 +65,7 @@ class Points:
         return self._once(TorchAnswers.TRAINED, point, lambda: self._run(point, backward=True))
 
     def kept(self, point: Point) -> Rows:
-        """Return what autograd saves in a forward pass, excluding weights: each storage where it is first saved."""
+        """Return what autograd saves in a forward pass, excluding weights: each storage at its first use."""
         if (stands := self.stands.get(TorchAnswers.KEPT)) is not False:
             with nullcontext() if stands else suppress(Exception):  # the CPU run reports the error
                 self._once(TorchAnswers.KEPT, point, lambda: self._kept(point))

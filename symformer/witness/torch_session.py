@@ -118,7 +118,7 @@ class Session:
         train: bool = False,
         within: Callable[[nn.Module, SavedStorages], AbstractContextManager[Any]] = lambda model, seen: _unmasked(),
     ) -> SavedStorages:
-        """Return what autograd saves in a forward pass, excluding weights: each storage where it is first saved.
+        """Return what autograd saves in a forward pass, excluding weights: each storage at its first use.
 
         Tensors are fake unless real memory is requested. On meta, a layer norm saves other tensors.
         """

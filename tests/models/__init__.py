@@ -17,7 +17,7 @@ Total = tuple[str, Mapping[str, Any], int]
 
 @dataclass(frozen=True)
 class SmallConfig:
-    """A config.json in which all sizes differ, also from those of the run, and the classes that read it."""
+    """A config.json in which all sizes differ, also from the sizes of the run, and the classes that read it."""
 
     model_type: str = ""  # "" if transformers has no such model
     fields: Mapping[str, Any] = field(default_factory=dict)  # fields of a section by their path: text_config.vocab_size

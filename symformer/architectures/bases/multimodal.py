@@ -19,7 +19,7 @@ LANGUAGE = "language_model"  # torch's name
 
 
 class TowerFields:
-    """The config fields of a multimodal model: its own, and those of its towers, each in a section."""
+    """The config fields of a multimodal model: its own, and one section for each tower."""
 
     def __get__(self, instance: Multimodal | None, owner: type[Multimodal]) -> Fields:
         return _tower_fields(owner)
@@ -78,7 +78,7 @@ class Multimodal(HubDecoder):
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModel(Component):
-    """A language model without its head, in whose sequence the tokens of images replace those of placeholders."""
+    """A language model without its head, in whose sequence the tokens of images replace placeholders."""
 
     title = "Language model"
     role = "tower"

@@ -47,11 +47,19 @@ def fitted_drawing(figures: Sequence[Figure], page: Page, ruler: Ruler | None = 
             drawn = drawing(*figures, column=column, most=most, ruler=ruler)
             if smallest_text(drawn, page) >= LEGIBLE:
                 return drawn
-        fewer = with_fewer_boxes(figures)
-        if fewer is None and not any(figure.graph.results for figure in figures):
+        fewer = with_fewer_boxes(figures) or _with_fewer_words(figures)
+        if fewer is None:
             return drawn
-        # as a last resort, the outputs have no names
-        figures = fewer or [replace(figure, graph=replace(figure.graph, results=())) for figure in figures]
+        figures = fewer
+
+
+def _with_fewer_words(figures: Sequence[Figure]) -> list[Figure] | None:
+    """Return the figures without the names of outputs, then without strips of layers; None if there are none left."""
+    if any(figure.graph.results for figure in figures):
+        return [replace(figure, graph=replace(figure.graph, results=())) for figure in figures]
+    if any(figure.strips for figure in figures):
+        return [replace(figure, strips=()) for figure in figures]
+    return None
 
 
 def overview_drawings(figure: Figure, page: Page) -> list[Drawing]:

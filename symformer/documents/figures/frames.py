@@ -25,7 +25,7 @@ from .primitives import BLACK, GREY, LEADING, SMALL, Path, Point, Rect, Shape, W
 from .text_width import Ruler
 from .x_coordinates import BRACKET, EDGE, PORT, PlacedGraph, times_of
 
-BESIDE = 7.2  # between the widest layer of the column and what is next to it
+BESIDE = 7.2  # between the widest layer of the column and its neighbour
 BELOW_HEAD = 2.0  # between the outputs of each layer and the head of the frame
 MOST_LINES = 2  # of the formula of a frame
 STACK = 2.4  # between the edges of copies

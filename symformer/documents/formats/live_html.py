@@ -52,7 +52,7 @@ class Live(HTML):
         return [block for block in document.blocks if isinstance(block, Heading) and block.level == 1]
 
     def completed(self, spelt: str) -> str:
-        """Return a page with shorter mathematics: without what the style sheet or MathML implies."""
+        """Return a page with shorter mathematics: without attributes that the style sheet or MathML implies."""
         return with_short_math(super().completed(spelt))
 
     @cached_property

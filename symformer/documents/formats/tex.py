@@ -16,7 +16,7 @@ from .page_layout import Page
 class Latex(Language):
     """LaTeX that compiles with Debian's texlive-latex-recommended alone."""
 
-    page = Page(widest=97)  # LaTeX's typewriter letters are wider than those of Typst
+    page = Page(widest=97)  # LaTeX's typewriter letters are wider than Typst's
 
     template = "derivation.tex.jinja"
     quad = r"\quad"

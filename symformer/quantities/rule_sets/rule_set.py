@@ -100,7 +100,7 @@ class RuleSet:
         for entry in reading.entries:
             if any(weight.share != ONE for weight in entry.weights):
                 raise self.refuse(
-                    f"{self.who} counts separate weights for every layer, but layers share those of {entry.path}"
+                    f"{self.who} counts separate weights for every layer, but layers share the weights of {entry.path}"
                 )
 
 
@@ -205,7 +205,7 @@ class RuleSetQuantity(Quantity):
         return self.rule_sets[conventions[COUNTED]] if COUNTED in conventions else None
 
     def measure_under(self, conventions: Conventions) -> Measure:
-        """Return the measure of the requested rule set if it has another unit, else that of the quantity."""
+        """Return the measure of the requested rule set if it has another unit, else the measure of the quantity."""
         ruled = self.ruled(conventions)
         return ruled.measure if ruled and ruled.measure else self.measure
 

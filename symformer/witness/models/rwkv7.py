@@ -32,7 +32,7 @@ class WKV(nn.Module):
         for token in range(length):
             receptance, value, taken_for = (each[:, token] for each in columns)
             key, kept, taken = (each[:, token] for each in rows)
-            old = state @ taken_for  # what the state returns for the removal key
+            old = state @ taken_for  # the value of the removal key in the state
             state = state * kept - old * taken + value * key
             found.append((state @ receptance)[..., 0])
         return torch.stack(found, 1).to(r.dtype)
