@@ -252,7 +252,7 @@ CONFIRMED = {
     ("albert", "masked"): (FORWARD, "not causal"),  # layers that run several times
     ("squeezebert", "masked"): (FORWARD, "convolution"),  # grouped channels
     ("modernbert", "masked"): (FORWARD, "not causal"),  # two-sided windows
-    ("cohere2", "causal"): (EVERYTHING - {"generation-flops"}, "no closed form"),  # windows, and none in deeper layers
+    ("cohere2", "causal"): (EVERYTHING, ""),  # windows, and none in deeper layers
     ("longt5", "seq2seq"): (EVERYTHING, ""),  # products of blocks in its encoder
 }
 

@@ -95,6 +95,8 @@ def provable(model: Model) -> list[tuple[str, Mapping[str, str]]]:
             continue
         if (oracle.needs and oracle.needs not in kinds) or not _answers(model, name, counted_by(name, {})):
             continue
+        if quantities()[name].check_description(model.formula(name, **counted_by(name, {}))):
+            continue  # it is checked in another way
         found.append((name, {}))
         for way in oracle.ways if not component.changed_options else ():
             question = quantities()[name]

@@ -564,7 +564,10 @@ def generation_flops(witness: TorchWitness, new: int) -> TorchCount:
     found = tensors_of(prompted.cache)
     grows = [row for row in found if row.endswith(("keys", "values")) and not row.startswith("cross.")]
     held = {found[row].shape[-2] for row in grows}  # states have the same size after any number of tokens
-    if held - {witness.numbers[S] + len(prompted.passes)} or not found:
+    tokens = witness.numbers[S] + len(prompted.passes)
+    windows = {entry.window for _, entry in witness.component.ledger if entry.window is not None}
+    within = {min(tokens, evaluate(window, witness.numbers, "window") - 1) for window in windows}
+    if held - {tokens, *within} or not found:
         raise WitnessError(
             f"the cache of {witness.component.name} holds {held} tokens after generation: the model does not use it"
         )
