@@ -245,7 +245,7 @@ def pieces_of(block: Block) -> list[Piece]:
         ("nemotron-nano-9b-v2", "Of the 56 layers, layers 15, 22, 31 and 40 are layers with attention; "),
         ("deepseek-v3", "In order, layers 1 to L_dense are the dense_layers and layers L_dense + 1 to L are "),
         ("jamba", "Of the 32 layers, layers 5, 13, 21 and 29 are layers with attention; "),
-        ("modernbert", "The kinds of layers follow each other in the order of the config."),
+        ("modernbert", "The kinds of layers follow each other in the order that the model's config lists."),
     ],
 )
 def test_order_of_layers_is_stated(target: str, said: str) -> None:

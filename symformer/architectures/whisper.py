@@ -23,9 +23,9 @@ NAMES = {**FAIRSEQ, P: ("max_target_positions",)}
 
 @dataclass(frozen=True, kw_only=True)
 class Whisper(PreNormBart):
-    """Whisper, Radford et al. 2022 [radford2022], section 2.2: a pre-norm encoder and decoder. The encoder reads a
-    log-mel spectrogram with N_mel channels, after two convolutions with kernels of 3 frames and one frame of zeros at
-    each end; the second has a stride of 2.
+    """Whisper, Radford et al. 2022 [radford2022], section 2.2: a pre-norm encoder and decoder. The input of the
+    encoder is a log-mel spectrogram with N_mel channels. Two convolutions come first, with kernels of 3 frames and one
+    frame of padding at each end; the second has a stride of 2.
 
     The 2·P_enc frames become the fixed number P_enc of encoder positions. The encoder's sinusoidal positions are a
     weight in transformers that is not trained. Keys have no bias.

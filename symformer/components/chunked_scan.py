@@ -33,7 +33,7 @@ class ChunkedScan(Component):
 
     title = "State-space mixer (Mamba-2)"
     role = "state-space mixer"
-    purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
+    purpose = "A state of fixed size carries the past, so the cost of generating a token does not grow with the length."
     shapes = "x[B,S,E] -> y[B,S,E]"
     constraints = (
         Divides(G_ssm, A_ssm),

@@ -38,7 +38,7 @@ class GatedDeltaNet(Component):
 
     title = "Gated DeltaNet"
     role = "linear attention"
-    purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
+    purpose = "A state of fixed size carries the past, so the cost of generating a token does not grow with the length."
     shapes = "x[B,S,E] -> y[B,S,E]"
     constraints = (Divides(A_k_lin, A_v_lin),)
 

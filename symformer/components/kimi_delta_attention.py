@@ -35,7 +35,7 @@ class KimiDeltaAttention(Component):
 
     title = "Kimi Delta Attention"
     role = "linear attention"
-    purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
+    purpose = "A state of fixed size carries the past, so the cost of generating a token does not grow with the length."
     shapes = "x[B,S,E] -> y[B,S,E]"
 
     activation: Activation = "silu"  # of the convolution; the gate has a sigmoid

@@ -29,7 +29,7 @@ class RecurrentBlock(Component):
 
     title = "Recurrent block"
     role = "recurrent block"
-    purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
+    purpose = "A state of fixed size carries the past, so the cost of generating a token does not grow with the length."
     shapes = "x[B,S,E] -> y[B,S,E]"
     constraints = (Divides(A, H_lru),)
 

@@ -29,7 +29,7 @@ class SelectiveScan(Component):
 
     title = "State-space mixer (Mamba)"
     role = "state-space mixer"
-    purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
+    purpose = "A state of fixed size carries the past, so the cost of generating a token does not grow with the length."
     shapes = "x[B,S,E] -> y[B,S,E]"
 
     bias: bool = False  # of the input and output projections

@@ -40,7 +40,7 @@ class TimeMixing(Component):
 
     title = "Time mixing"
     role = "linear attention"
-    purpose = "A state of fixed size carries the past, so the cost per token does not grow with the length."
+    purpose = "A state of fixed size carries the past, so the cost of generating a token does not grow with the length."
     constraints = (Divides(D_lin, E),)
 
     first: bool = False  # whether it is in the first layer, whose values the other layers also read

@@ -110,9 +110,18 @@ class ModuleNames:
                 shown = f"{name}.{REST}" if not kind and self.rests and {*one.paths} <= {*self.rests} else name
                 named |= {(kind, number, short): shown for number, short in one.keys}
                 modules |= {} if kind else {name: {*map(self.in_class, one.paths)}}
+        renamed = [partial(_renamed, number=number, names=named) for number in range(len(self.blocks))]
+        # The same part in layers of several kinds has its lines split everywhere or nowhere, and so the same letters.
+        wide = {
+            self.in_class(places[0][0])
+            for change, (block, places) in zip(renamed, self.blocks, strict=True)
+            if places and not _fits(change(block))
+        }
         changed = {
-            id(block): _fitting(block, places, partial(_renamed, number=number, names=named))
-            for number, (block, places) in enumerate(self.blocks)
+            id(block): _fitting(block, places[0][1], change)
+            if places and self.in_class(places[0][0]) in wide
+            else change(block)
+            for change, (block, places) in zip(renamed, self.blocks, strict=True)
         }
         return [changed.get(id(block), block) for block in blocks]
 
@@ -188,14 +197,14 @@ def _joined(where: str, module: str) -> str:
 WIDEST = 92  # characters of a line, of which a subscript counts a part, that fit a page
 
 
-def _fitting(
-    block: Computation, places: Sequence[tuple[str, Scope]], renamed: Callable[[Computation], Computation]
-) -> Computation:
-    """Return a computation with its names, in which every operation has its own line if a line would be too long."""
+def _fits(block: Computation) -> bool:
+    return all(_width(line.shown) <= WIDEST for line in block.lines)
+
+
+def _fitting(block: Computation, scope: Scope, renamed: Callable[[Computation], Computation]) -> Computation:
+    """Return a computation with its names, in which every operation has its own line if that makes lines shorter."""
     made = renamed(block)
-    if not places or all(_width(line.shown) <= WIDEST for line in made.lines):
-        return made
-    split = renamed(replace(block, lines=tuple(computation(places[0][1], apart=True))))
+    split = renamed(replace(block, lines=tuple(computation(scope, apart=True))))
     return min((made, split), key=lambda each: max((_width(line.shown) for line in each.lines), default=inf))
 
 

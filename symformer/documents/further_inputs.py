@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..architectures.base_architecture import Architecture
 from ..components.base import Component
 from ..language.notation.display_tree import TensorName, Tree
 from ..language.shape_lines import shape_line
@@ -25,14 +26,14 @@ FIRST = {  # the meaning of a first input, by its name; another first input need
 def further_inputs(scope: Scope) -> Iterator[tuple[TensorName, str, Tree]]:
     """Yield each input of a part that has no letter of its own: its name, its meaning and its shape.
 
-    The first input is among them if it is no tensor of tokens, such as pixels.
+    The first input of a model is among them if it is no tensor of tokens, such as pixels.
     """
     for name, x in names_of_inputs(scope):
         if name.letter in (FURTHER, APIECE):
             means, whole = meaning_of(x, scope)
             if means or name.letter == FURTHER:
                 yield name, means or UNKNOWN, shape_of(whole)
-        elif isinstance(scope.part, Component) and x.name in FIRST and _is_first(x, scope.part):
+        elif isinstance(scope.part, Architecture) and x.name in FIRST and _is_first(x, scope.part):
             yield name, FIRST[x.name], shape_of(x)
 
 

@@ -61,14 +61,15 @@ def _numbered(kinds: Sequence[Scope], layers: Sequence[Symbol], known: Mapping[S
     counts = {kind.count: kind for kind in kinds if known.get(kind.count) != 0}
     order = [size for size in layers if size in counts]
     if Counter(order) != {size: known.get(size) for size in counts} or len(counts) < 2:
-        return ["The kinds of layers follow each other in the order of the config."]
+        return ["The kinds of layers follow each other in the order that the model's config lists."]
     *others, most = sorted(counts, key=order.count)
     numbers = {size: _places([place for place, each in enumerate(order, 1) if each == size]) for size in others}
     said: list[list[Piece]] = [
         [where, *_kind(size, counts[size].name, one=where.endswith(ONE))] for size, where in numbers.items() if where
     ]
     rest = [_kind(size, counts[size].name) for size in (*(size for size in others if not numbers[size]), most)]
-    said.append(["all others are ", *listed(*rest), *([", in the order of the config"] if rest[1:] else [])])
+    mixed = [", in the order that the model's config lists"] if rest[1:] else []
+    said.append(["all others are ", *listed(*rest), *mixed])
     told = [piece for place, each in enumerate(said) for piece in (*maybe(place, "; "), *each)]
     return [f"Of the {len(order)} layers, ", *told, "."]
 

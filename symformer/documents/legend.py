@@ -57,7 +57,7 @@ BASIS: Line = [
         " are a matrix and ",
     ),
     "a bias, with the name of their module as a subscript, and a function with the name of a module applies that "
-    "module. Paths are shortened as far as they stay unambiguous, and ",
+    "module. Paths are shortened as long as no two functions, matrices or totals get the same name, and ",
     Code("*"),
     " stands for the index of a layer. In the explanation of a function, the letters in its brackets are its "
     "arguments. Dropout, some constant factors, clamping bounds and the small constant that norms add before the "

@@ -189,7 +189,7 @@ ROWS = (
         LegendEntry(
             f"{other}_n",
             _at(other, _N),
-            ["the output of layer ", Math(_N), " of the next layers, which are numbered from 1 again"],
+            ["the output of layer ", Math(_N), " of the next list of layers, which are numbered from 1 again"],
         )
         for other in STACKS[1:]
     ),

@@ -375,7 +375,8 @@ class ModelTable(Answer):
         usual, *others = sorted(owners, key=lambda said: -len(owners[said]))
         line = [*sentence(f"{usual}.")]
         for said in others:
-            line += [" For ", *listed(*([Code(name)] for name in owners[said])), ": ", *sentence(f"{said}.")]
+            defined = f"{said[0].lower()}{said[1:]}."
+            line += [" For ", *listed(*([Code(name)] for name in owners[said])), ": ", *sentence(defined)]
         return line
 
     def _dependence(self, column: Sequence[TableCell]) -> list[Piece]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sympy import Expr, Rational, Symbol, ceiling
+from sympy import Expr, Pow, Rational, Symbol, ceiling, expand
 
 from ..algebra.structure_profile import ENCODER, stack_names
 from ..algebra.table_cells import TableCell
@@ -179,6 +179,7 @@ def explanations(found: ModelTable) -> list[Line]:
     encoders: list[Line] = []
     scans: list[Line] = []
     chunks: set[Expr] = set()
+    joint = False  # whether the states of all chunks are combined at once
     column = [row[found.quantities.index(FLOPS)] for row in found.cells]
     for title, model, cell in zip(found.names, found.models, column, strict=True):
         if cell.formula is None or cell.amount is None:
@@ -192,6 +193,7 @@ def explanations(found: ModelTable) -> list[Line]:
         elif any(each.has(S) and each.free_symbols & _sizes(own) for each in cell.amount.atoms(ceiling)):
             scans.append([Code(title)])
             chunks |= own
+            joint |= any(each.base.has(ceiling) for each in expand(cell.formula.expr).atoms(Pow))
     said: list[Line] = []
     if encoders:
         subject, verb = ("encoders", "run") if len(encoders) > 1 else ("encoder", "runs")
@@ -206,6 +208,12 @@ def explanations(found: ModelTable) -> list[Line]:
         sizes: list[Line] = [[Math.of(each)] for each in sorted(chunks, key=str)]
         first = [f"The {subject} of ", *listed(*scans), f" {verb} a sequence to whole chunks of ", *listed(*sizes)]
         said.append([*first, " tokens, so a sequence shorter than a chunk costs more per token."])
+        if joint:
+            combined = (
+                "In transformers, a scan combines the states of all chunks by a matrix with a row and a column for "
+            )
+            passed = "; if it passed the state from chunk to chunk, its cost per token would be constant."
+            said.append([f"{combined}each chunk, so its cost per token grows with ", Math.of(S), passed])
     return said
 
 

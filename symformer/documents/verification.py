@@ -111,9 +111,9 @@ def check(found: CheckFacts, sharing: Sequence[str] = ()) -> list[Block]:
     what = "The certified formula" if len(blocks) > 1 else "This formula"
     if found.per_rank and not found.of_params:
         what = "The formula of the whole model"
-    if certificate.compared.endswith(SHAPES):
-        blocks.append(Paragraph([AXES]))
-    return [*blocks, *certificate_blocks(certificate, what, sharing, found.required)]
+    compared, *rest = certificate_blocks(certificate, what, sharing, found.required)
+    axes = [Paragraph([AXES])] if certificate.compared.endswith(SHAPES) else []
+    return [*blocks, compared, *axes, *rest]
 
 
 def short_check(found: CheckFacts) -> Line:
@@ -405,8 +405,13 @@ def _places_of(certificate: Certificate) -> str:
     if len(places) > _MANY and len(places) == len(settings) * prod(map(len, others.values())):
         joint = [f"{_row(depths)} from {', '.join(map(_row, settings))}"]
         each = "; ".join(
-            [*joint * bool(depths), *(f"{name} from {', '.join(several)}" for name, several in others.items())]
+            [
+                *joint * bool(depths),
+                *(f"{name} from {', '.join(several)}" for name, several in others.items() if len(several) > 1),
+            ]
         )
+        alone = ", ".join(f"{name} = {several[0]}" for name, several in others.items() if len(several) == 1)
+        each += f", with {alone}" * bool(alone)
         rest = {", ".join(part for part in place.split(", ") if not re.fullmatch(r"\w+=\d+", part)) for place in places}
         if len(rest) == 1:
             return f" for each choice of {each}" + (f", such that {said}" if (said := rest.pop()) else "")

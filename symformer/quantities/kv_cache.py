@@ -39,8 +39,8 @@ from .contractions import applies_general_delta_rule
 from .quantity import BY_LAYOUT, Convention, Conventions, counts_nothing, measured, rows
 
 STATES = (
-    "A {layer} layer stores its recurrent state and its convolution state, whose sizes do not depend on the number of "
-    f"tokens. {STATE_BYTES}"
+    "The cache includes the recurrent state and the convolution state of each {layer} layer, whose sizes do not depend "
+    f"on the number of tokens. {STATE_BYTES}"
 )
 
 

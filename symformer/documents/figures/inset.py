@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 # What a text says about figures of several models; the notes of a drawing explain the marks.
-UNCOUNTED = "Sizes and the number of sublayers in a block do not count as differences."
+UNCOUNTED = "Different sizes and numbers of sublayers in a block are not marked."
 
 
 def illustration(found: FigureFacts, filled: bool = True) -> list[FigureBlock]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...language.errors import DocumentError
-from ...output.blocks import Block, Computation, Document, Equation, FigureBlock, References, Table
+from ...output.blocks import Block, Computation, Document, Equation, FigureBlock, Paragraph, References, Table
 from .base_language import Language
 from .page_layout import is_tall
 
@@ -140,7 +140,9 @@ def _view(block: Block, language: Language) -> dict[str, Any]:
     page = language.page
     if isinstance(block, Table):
         view |= {"columns": page.columns(block), "kept": page.kept(block), "scaled": page.scaled(block)}
-        view |= {"begun": page.begun(block), "wide": page.wide(block), "tall": is_tall(block)}
+        view |= {"begun": page.begun(block), "wide": page.wide(block)}
+    if isinstance(block, Table | Paragraph):
+        view["tall"] = is_tall(block)
     if isinstance(block, FigureBlock):
         view["fills"] = block.fills
     if isinstance(block, References):
