@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,11 +12,12 @@ from sympy import Add, Expr, Integer, Symbol
 from ..formulas.factorization import factored
 from ..language.errors import OptionError, joined
 from ..language.frozen import FrozenDict
+from ..language.notation.display_tree import sizes_of
 from ..language.notation.text import code
 from ..language.symbols import print_order
 from ..models.model import Model
 from ..output.base_plot import Plot
-from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Piece, Table, capital, plain
+from ..output.blocks import BriefBlock, Heading, Line, Math, Paragraph, Piece, Table, capital, formulas_in, plain
 from ..quantities import quantity as find_quantity
 from .result import Answer
 from .structure_words import IT, SHORT, StructureChange, amount_sentence, line, spoken
@@ -265,9 +266,10 @@ class StructureComparison(Answer):
         )
 
     def to_blocks(self) -> list[BriefBlock]:
-        """Return the differences in sentences, and a table of the amounts."""
+        """Return the differences in sentences, a table of the amounts, and the meanings of the symbols."""
         first, second = self.names
-        return [Heading(1, [f"{first} and {second}: structure"]), *self.body()]
+        blocks = [*self.body()]
+        return [Heading(1, [f"{first} and {second}: structure"]), *blocks, *self._symbols(blocks)]
 
     def body(self) -> Iterator[BriefBlock]:
         """Yield the blocks without the heading."""
@@ -293,6 +295,15 @@ class StructureComparison(Answer):
             for said in each.sentences(*self.names, terms):
                 sentences += [*said, " "]
             yield sentences[:-1]
+
+    def _symbols(self, blocks: Sequence[BriefBlock]) -> Iterator[BriefBlock]:
+        """Yield a paragraph with the meaning of each symbol in some blocks, in the first model that has it."""
+        said: list[Piece] = []
+        for size in sorted({size for each in formulas_in(blocks) for size in sizes_of(each)}, key=print_order):
+            owner = next((model for model in self.models if size in model.settable), self.models[0])
+            said += ["; " if said else "Symbols: ", Math.of(size), ", ", owner.meaning(size)]
+        if said:
+            yield Paragraph([*said, "."])
 
     def _sizes(self) -> Line:
         said: list[Piece] = [f"Sizes that differ between {joined([model.name for model in self.models])}: "]

@@ -209,11 +209,9 @@ def explanations(found: ModelTable) -> list[Line]:
         first = [f"The {subject} of ", *listed(*scans), f" {verb} a sequence to whole chunks of ", *listed(*sizes)]
         said.append([*first, " tokens, so a sequence shorter than a chunk costs more per token."])
         if joint:
-            combined = (
-                "In transformers, a scan combines the states of all chunks by a matrix with a row and a column for "
-            )
+            combined = "In transformers, a scan combines the states of all chunks by a matrix with a row for each chunk"
             passed = "; if it passed the state from chunk to chunk, its cost per token would be constant."
-            said.append([f"{combined}each chunk, so its cost per token grows with ", Math.of(S), passed])
+            said.append([f"{combined}, so its cost per token grows with ", Math.of(S), passed])
     return said
 
 
