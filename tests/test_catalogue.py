@@ -325,6 +325,7 @@ def test_parameters_are_known_if_a_field_affects_only_a_run() -> None:
         model.formula("flops")
 
 
+@pytest.mark.exhaustive
 def test_a_trace_uses_the_same_sizes_as_the_catalogue() -> None:
     """Apertus has heads of width E/A by default, and the formula of its parameters has that width too."""
     model = sf.model("hf:apertus")

@@ -467,7 +467,7 @@ SILENT = {  # no matrix products: tests/test_components.py checks their weights
 
 
 @pytest.mark.parametrize("quantity", ["flops", "train-flops"])
-@pytest.mark.parametrize("case", sampled(2, CASES), ids=str)
+@pytest.mark.parametrize("case", sampled(3, CASES), ids=str)
 def test_component_flops_match_torch(case: Case, quantity: str) -> None:
     sizes = {**case.sizes, "B": B, "S": S}
     with torch.device("meta"), sdpa_kernel(SDPBackend.MATH):

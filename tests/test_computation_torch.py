@@ -100,7 +100,7 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     torch.set_default_dtype(before[1])
 
 
-@pytest.mark.parametrize("kind", sampled(4, CASES))
+@pytest.mark.parametrize("kind", sampled(6, CASES))
 def test_computed_lines_match_the_class(kind: str, tmp_path: Path) -> None:
     same(kind, CASES[kind], tmp_path)
 

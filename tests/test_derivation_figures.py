@@ -292,9 +292,9 @@ def test_figures_are_numbered_in_order() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("deepseek-v3",),
+        pytest.param(("deepseek-v3",), marks=pytest.mark.exhaustive),
         ("t5", "-q", "params", "-q", "flops"),
-        ("gpt2", "llama-3-8b", "whisper-tiny"),
+        pytest.param(("gpt2", "llama-3-8b", "whisper-tiny"), marks=pytest.mark.exhaustive),
         ("gpt2", "--form", "worksheet"),
     ],
 )

@@ -407,7 +407,7 @@ def test_slider_values_satisfy_every_condition() -> None:
 
 
 @needs_node
-@pytest.mark.parametrize(("target", "size"), [("gpt2", "E"), ("llama", "S")])
+@pytest.mark.parametrize(("target", "size"), sampled(2, [("gpt2", "E"), ("llama", "S")]))
 def test_curve_points_are_values_of_the_formula(target: str, size: str) -> None:
     program = """
     const plain = ([a, b]) => b === 1n ? `${a}` : `${a}/${b}`;
@@ -546,6 +546,7 @@ def test_preset_has_its_own_numbers_on_every_tab(target: str, presets: Sequence[
 
 
 @needs_node
+@pytest.mark.exhaustive
 def test_settings_are_kept_on_other_tabs() -> None:
     tied, plain, bf16 = {"tied": "true"}, {"tied": "false"}, {"recipe": "bf16"}
     first, second = visited(
@@ -715,7 +716,7 @@ def test_the_page_of_a_model_with_all_tabs_has_the_full_derivation(target: str) 
     assert not root.all("math") or all("displaystyle" not in node.attributes for node in root.all("math"))
 
 
-@pytest.mark.parametrize("target", CASES)
+@pytest.mark.parametrize("target", sampled(3, CASES))
 def test_page_is_small_and_loads_nothing(target: str) -> None:
     source = written(target)
     assert len(source.encode()) < MOST == 200_000

@@ -50,7 +50,7 @@ LONGER += [(name, "train-memory") for name in ("falcon-h1", "zamba2")]  # 25 ter
 LONGER.append(("granitemoehybrid", "train-memory"))  # mixers, attention and experts in two kinds of layers
 
 
-@pytest.mark.parametrize(("name", "quantity"), sampled(41, [case for case in CASES if case not in LONGER]))
+@pytest.mark.parametrize(("name", "quantity"), sampled(67, [case for case in CASES if case not in LONGER]))
 def test_short_form_is_one_page(name: str, quantity: str) -> None:
     try:
         short = document(architecture(name), [quantity], "1.2.3", form="short")

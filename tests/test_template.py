@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,10 +30,15 @@ def fill(template: str, extension: str = "tex", made: Document = MADE) -> bytes:
     return user_template.fill(made, extension, "github", template, "my.jinja")
 
 
+@cache
+def viewed(extension: str) -> str:
+    """Return the views of the document as JSON."""
+    return json.dumps(user_template.views(MADE, {"tex": LATEX, "html": HTML}[extension]))
+
+
 def here(template: str, extension: str = "tex") -> dict[str, str]:
     """Fill in a template in this process, which avoids starting another; the views are plain JSON here too."""
-    language = {"tex": LATEX, "html": HTML}[extension]
-    given = json.loads(json.dumps(user_template.views(MADE, language)))
+    given = json.loads(viewed(extension))
     return template_process.fill({"template": template, "extension": extension, "flavour": "github", **given})
 
 

@@ -158,7 +158,7 @@ def test_composed_and_traced_formulas_are_the_same_polynomial(name: str, quantit
 
 
 @pytest.mark.parametrize("quantity", MEASURED)
-@pytest.mark.parametrize("name", sampled(4, FRESH))
+@pytest.mark.parametrize("name", sampled(7, FRESH))
 def test_stored_traces_match_fresh_traces(name: str, quantity: str) -> None:
     if (name, quantity) in traced.UNKNOWN:
         return
