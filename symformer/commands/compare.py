@@ -159,12 +159,8 @@ def command(
         x, by = x or by, None  # --by is also a former spelling of --x
     if structure:
         _check_structure(targets)
-    if output is not None and (growth is not None or exact):
-        raise click.UsageError(f"{'--exact' if exact else '--growth'} applies to terminal output; remove it, or -o")
-    if over is not None and (growth is not None or exact):
-        raise click.UsageError(
-            f"{'--exact' if exact else '--growth'} cannot be combined with --divide-by; use --json for exact values"
-        )
+    if growth is not None or exact:
+        _check_detailed("--exact" if exact else "--growth", output, over)
     _check(targets, asked, over, per, same, by, x, crossovers, output, form, flavour, as_json)
     beside = SideBySideTargets.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
 
@@ -182,7 +178,7 @@ def command(
         from ..documents.comparison_document import document
 
         _put(
-            lambda: document(list(map(compared, beside.formulas())), __version__),
+            lambda: document(list(map(compared, beside.formulas())), __version__, exact=exact, growth=growth or ""),
             output,
             "a comparison",
             form,
@@ -200,6 +196,14 @@ def command(
             print_json(told)
         else:
             _print(found, crossovers, exact, growth or "")
+
+
+def _check_detailed(option: str, output: str | None, over: str | None) -> None:
+    """Raise UsageError for output that has neither exact values nor limits."""
+    if output is not None and plot_output.is_plot(output, PLOTS):
+        raise click.UsageError(f"{option} has no effect on a plot; remove it, or write a document such as a.pdf")
+    if over is not None:
+        raise click.UsageError(f"{option} cannot be combined with --divide-by; use --json for exact values")
 
 
 def _check_structure(targets: Sequence[str]) -> None:

@@ -37,7 +37,7 @@ from .subject import config_lines, in_subtitle, subject_line
 from .verification import short_check
 
 
-def document(found: Sequence[Comparison], version: str) -> Document:
+def document(found: Sequence[Comparison], version: str, *, exact: bool = False, growth: str = "") -> Document:
     """Return the comparison of models as a document, with one chapter per quantity.
 
     Parameters
@@ -46,11 +46,15 @@ def document(found: Sequence[Comparison], version: str) -> Document:
         The comparisons, one per quantity, all of the same models.
     version
         The version of symformer, for the subtitle.
+    exact
+        Whether to print fractions next to their decimal values.
+    growth
+        A growth order, such as ``S >> E``, for the limit of each ratio.
 
     """
     said: list[Block] = []
     for each in found:
-        chapter = _chapter(each)
+        chapter = _chapter(ComparisonBlocks(each, exact=exact, growth=growth))
         if len(found) > 1:
             said.append(Heading(1, [capital(each.formulas[0].measure.title + per(each))]))
             chapter = [replace(one, level=one.level + 1) if isinstance(one, Heading) else one for one in chapter]
@@ -83,10 +87,9 @@ def _told(found: Comparison, names: Sequence[str]) -> dict[str, object]:
     return told | ({"models": list(names)} if "models" in told else {"left": names[0], "right": names[1]})
 
 
-def _chapter(found: Comparison) -> list[Block]:
+def _chapter(parts: ComparisonBlocks) -> list[Block]:
     """Return the chapter of one quantity."""
-    parts = ComparisonBlocks(found)
-    sides, measure = parts.sides, parts.measure
+    found, sides, measure = parts.found, parts.sides, parts.measure
     result, counted = parts.result(), _counted(parts)
     about: list[Block] = [
         Heading(1, ["The two models" if len(sides) == 2 else "The models"]),
