@@ -289,5 +289,5 @@ def test_compare_growth() -> None:
     assert told == {"order": "E >> S", "limit": "1/2", "leading": "1/2", "larger": "right"}
     assert run(*parts, "Q >> S").exit_code == 2
     written = run(*parts, "S >> E", "-o", "-", "--format", "md", "--flavour", "commonmark").stdout
-    assert "As S/E tends to infinity, the ratio tends to infinity" in written
+    assert "As `S/E` tends to infinity, the ratio tends to infinity" in written
     assert "has no effect on a plot" in run(*parts, "S >> E", "-o", "a.svg").stderr
