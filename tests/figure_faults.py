@@ -32,8 +32,8 @@ _measured: dict[str, tuple[float, float]] = {}
 
 
 def faults(drawn: Drawing) -> list[str]:
-    """Return overlapping boxes, words that overlap or leave their box or the page, lines through boxes, and words that
-    touch a line, the head of an arrow, the dot of a branch or a sum.
+    """Return overlapping boxes, words that overlap or leave their box or the page, lines through boxes, arrows that pass
+    behind a box, a frame or a stack, and words that touch a line, the head of an arrow, the dot of a branch or a sum.
     """
     boxes = [each for each in drawn.shapes if isinstance(each, Rect) and each.radius == BOX]
     words = [each for each in drawn.shapes if isinstance(each, Words)]
@@ -56,12 +56,22 @@ def faults(drawn: Drawing) -> list[str]:
             inside = box.x <= one.x <= box.x + box.w and box.y < one.y - 2 < box.y + box.h
             if inside and (one.left < box.x or one.left + one.width > box.x + box.w or one.y > box.y + box.h):
                 found.append(f"out of its box {one}")
-    return [*found, *_on_each_other(spans)]
+    return [*found, *_hidden(drawn), *_on_each_other(spans)]
 
 
 def smallest(drawn: Drawing, scale: float) -> float:
     """Return the size of the smallest text of a drawing that is scaled."""
     return scale * min(each.size for each in drawn.shapes if isinstance(each, Words))
+
+
+def _hidden(drawn: Drawing) -> Iterator[str]:
+    """Yield arrows that a filled box, a frame or the edge of a stack covers, because it is drawn after them."""
+    for place, shape in enumerate(drawn.shapes):
+        if isinstance(shape, Rect) and shape.fill and shape.radius:  # bars and layers of a strip have no round corners
+            for each in drawn.shapes[:place]:
+                if isinstance(each, Line) and (each.wire or each.filled):
+                    parts = [_around(a, b) for a, b in pairwise(each.points)]
+                    yield from (f"behind {shape} {part}" for part in parts if _crosses(_area(shape), part))
 
 
 def _on_each_other(spans: list[tuple[tuple[float, float], tuple[float, float], Line]]) -> Iterator[str]:

@@ -253,6 +253,7 @@ def test_layers_become_boxes_only_where_a_page_has_no_room() -> None:
         ("llama-2-7b", "layers.mlp"),
         ("deepseek-v3", "dense_layers.self_attn"),
         ("deepseek-v3", "moe_layers.mlp"),
+        ("gpt-oss-20b", "layers.mlp"),  # the weights of the experts pass their stack
         ("mamba2", "layers.mixer"),
         ("gopher", "layers.attention"),
         ("transformer", "decoder.layers"),
@@ -267,6 +268,9 @@ def test_overlaps_are_detected() -> None:
     line = Line(((0, 15), (90, 15)))
     assert len(faults(Drawing(100, 100, [box, Rect(40, 12, 50, 20, radius=2.2)]))) == 1
     assert len(faults(Drawing(100, 100, [box, line]))) == 1
+    stack, arrow = Rect(10, 10, 50, 20, fill="#FBFBFB", radius=2), Line(((0, 15), (90, 15)), wire=True)
+    assert len(faults(Drawing(100, 100, [arrow, stack]))) == 1  # behind the stack
+    assert faults(Drawing(100, 100, [stack, arrow])) == []
     assert len(faults(Drawing(100, 100, [line, Line(((50, 15), (99, 15)))]))) == 1
     assert len(faults(Drawing(100, 100, [box, Words(12, 25, ["x"], 60)]))) == 1
     assert len(faults(Drawing(100, 100, [line, Words(30, 17, ["x"], 9)]))) == 1
