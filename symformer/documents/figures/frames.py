@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...language.notation.text import text
-from ...output.blocks import Code, Line, Math
+from ...language.notation.display_tree import tree
+from ...output.blocks import Code, Line
 from .box_content import (
     FORMULA,
     HEAVY,
@@ -22,6 +22,7 @@ from .figure import Frame
 from .graph_layout import GraphLayout
 from .layer_strip import KEY, SLIM, WIDE, bar, column_shapes
 from .primitives import BLACK, GREY, LEADING, SMALL, Path, Point, Rect, Shape, Words, arrow
+from .slashed_fractions import one_line
 from .text_width import Ruler
 from .x_coordinates import BRACKET, EDGE, PORT, PlacedGraph, times_of
 
@@ -159,8 +160,8 @@ def _amounts(
     if not goes_on:
         return
     amount = frame.amount
-    formula: Line = [Math.of(amount.shown)]
-    if amount.shown != 0 and amount.stated and "/" not in text(amount.shown):
+    formula: Line = one_line(tree(amount.shown))
+    if amount.shown != 0 and amount.stated:
         if ruler.width(formula, FORMULA) <= right:
             yield formula, FORMULA, True
         elif frame.bracketed:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .box_content import TALL, fractional
 from .figure import Box, Frame
-from .primitives import SMALL, Circle, Path, Words, arrow
+from .primitives import SMALL, Circle, Path, Words, arrow, has_call, has_subscript
 from .x_coordinates import (
     ASIDE,
+    DEEPER,
     GAP,
     HEAD,
     LABEL,
     LANE,
+    OVER_BOX,
     SIGN,
     STUB,
+    TALLER,
     TRACK,
     UNDER,
     ArrowRoute,
@@ -67,14 +69,14 @@ class GraphLayout(XCoordinates):
             passing = [way.lane for way in ways if way.lane is not None and way.source.rank <= gap < way.target.rank]
             floors = self._labels(entering, passing)
             stubs = any(self._stub(way.source, way.target) for way in entering)
-            line = LABEL
+            line = LABEL + TALLER * any(has_call(self._label(way)) for way in entering if id(way) in floors)
             if not self.graph.arrows:
                 step = 0.0 if gap in (0, self.ends - 1) else GAP / 2
             else:
                 head = GAP if entering or gap == self.ends - 1 else GAP / 2
-                tall = any(fractional(self._label(way)) for way in entering if id(way) in floors)
-                line = LABEL + TALL * tall
-                aside = line * (1 + max(floors.values())) + (UNDER if lines else 1.5) if floors else 0
+                deep = any(has_subscript(self._label(way)) for way in entering if id(way) in floors)
+                under = UNDER if lines else OVER_BOX + DEEPER * deep
+                aside = line * (1 + max(floors.values())) + under if floors else 0
                 step = (GAP / 2 if lines else 0) + TRACK * max(0, len(lines) - 1) + max(head, aside)
                 step += STUB if stubs else 0
             if gap < len(self.rows):
