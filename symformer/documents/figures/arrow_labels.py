@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...language.notation.display_tree import tree
+from ...language.notation.display_tree import TensorName, tree
 from ...language.shape_lines import Shape
-from ...output.blocks import Line, Piece
+from ...output.blocks import Line, Math, Piece
 from .figure import Arrow, Graph, Plus
 from .slashed_fractions import one_line
 
@@ -22,7 +22,12 @@ def shape_text(name: str, shape: Shape) -> Line:
     dims: list[Piece] = []
     for dim in shape:
         dims += [", " if dims else "", *one_line(tree(dim))]
-    return [*([f"{name} "] if name else []), "[", *dims, "]"] if dims else [name]
+    # LaTeX has Greek letters in mathematics only
+    named: Line = [name] if name.isascii() else [Math(TensorName(name))]
+    if not dims:
+        return named
+    before: Line = [] if not name else [f"{name} "] if name.isascii() else [*named, " "]
+    return [*before, "[", *dims, "]"]
 
 
 def _without_ones(shape: Shape | None) -> Shape:
@@ -67,7 +72,7 @@ def label_arrows(graph: Graph, ports: Sequence[Shape]) -> Graph:
         key = (each.source, each.leaves, each.role, shape)
         new = key not in known and each.target not in signs and (changed(each) or len(each.role) == 1)
         if each.target not in signs:
-            known.add(key)
+            known |= {key, (each.source, each.leaves, "", shape)}
         label = shape_text(each.role, shape if new else ())
         arrows.append(replace(each, label=tuple(label) if any(label) else ()))
     return replace(graph, arrows=arrows)

@@ -11,7 +11,7 @@ from sympy import Expr
 from ...formulas.factorization import factored
 from ...language.notation.display_tree import Minus, Sum, Tree, growth, ordered_terms, terms_tree, tree
 from ...language.notation.text import number, percent
-from ...output.blocks import Code, Line, Math, Strong
+from ...output.blocks import Code, Line, Strong
 from .expert_choice import choice_shapes
 from .figure import Amount, Box, Frame
 from .primitives import BLACK, GREY, LEADING, SMALL, Rect, Shape, Words, has_subscript
@@ -159,7 +159,7 @@ Rows = list[tuple[list[Words], float]]
 def title_lines(node: Box | Frame, ruler: Ruler, room: float) -> list[Line]:
     """Return the title of a node, or its name if it has no title, on up to three lines."""
     before: Line = ["≠ "] if node.differs else []
-    before = [*before, Math.of(node.times), " × "] if isinstance(node, Box) and node.times != 1 else before
+    before = [*before, *one_line(tree(node.times)), " × "] if isinstance(node, Box) and node.times != 1 else before
     left = room - ruler.width(before, TITLE)
     if not node.title:
         return [[*before, *shorten(Code(node.name), left, ruler, TITLE)]]
