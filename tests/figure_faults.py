@@ -13,11 +13,14 @@ from symformer.documents.figures.primitives import Circle, Drawing, Rect, Words
 from symformer.documents.figures.primitives import Path as Line
 from symformer.documents.formats.base_language import templates
 from symformer.documents.formats.typ import PRINTED
+from symformer.language.notation.display_tree import FractionNode, nodes
+from symformer.output.blocks import Math
 
 Area = tuple[float, float, float, float]  # left, right, top, bottom
 BOX = 2.2  # the radius of the corners of a box
 ARROW = 0.6  # the stroke of an arrow
 CLEAR = 0.5  # between a label and the ink of a line
+APART = 0.8  # between a label and the edge of a box, a frame or a stack
 # Prints how far the ink of a line of words rises above its baseline and falls below it, in font sizes. The height of a
 # line of capitals says nothing about it: the p of Z_patch falls by 0.38.
 _INK = """#set text(font: "New Computer Modern", size: 10pt, top-edge: "bounds", bottom-edge: "bounds")
@@ -32,8 +35,9 @@ _measured: dict[str, tuple[float, float]] = {}
 
 
 def faults(drawn: Drawing) -> list[str]:
-    """Return overlapping boxes, words that overlap or leave their box or the page, lines through boxes, and words that
-    touch a line, the head of an arrow, the dot of a branch or a sum.
+    """Return overlapping boxes, words that overlap or leave their box or the page, lines through boxes, arrows that
+    pass behind a box, a frame or a stack, and words that touch a line, the head of an arrow, the dot of a branch, a
+    sum, or the upper or lower edge of a box; and stacked fractions, whose letters are too small to read.
     """
     boxes = [each for each in drawn.shapes if isinstance(each, Rect) and each.radius == BOX]
     words = [each for each in drawn.shapes if isinstance(each, Words)]
@@ -41,6 +45,7 @@ def faults(drawn: Drawing) -> list[str]:
     spans = [(a, b, line) for line in lines for a, b in pairwise(line.points)]
     rooms = _rooms(words)
     inked = [*(_wider(_around(a, b), ARROW / 2) for a, b, _ in spans), *_heads(drawn)]
+    edges = [area for each in drawn.shapes if isinstance(each, Rect) and each.radius for area in _edges(each)]
     circles = [each for each in drawn.shapes if isinstance(each, Circle)]
     found = []
     for place, one in enumerate(boxes):
@@ -52,16 +57,29 @@ def faults(drawn: Drawing) -> list[str]:
         found += [f"words {one} {words[two]}" for two in range(place) if _both(rooms[place], rooms[two])]
         found += [f"line {area} at {one}" for area in inked if _crosses(_wider(rooms[place], CLEAR), area)]
         found += [f"{each} at {one}" for each in circles if _near(rooms[place], each)]
+        found += [f"edge {area} at {one}" for area in edges if _crosses(_wider(rooms[place], APART), area)]
+        shown = [piece.shown for piece in one.line if isinstance(piece, Math)]
+        found += [f"stacked {one}" for each in shown if any(isinstance(part, FractionNode) for part in nodes(each))]
         for box in boxes:
             inside = box.x <= one.x <= box.x + box.w and box.y < one.y - 2 < box.y + box.h
             if inside and (one.left < box.x or one.left + one.width > box.x + box.w or one.y > box.y + box.h):
                 found.append(f"out of its box {one}")
-    return [*found, *_on_each_other(spans)]
+    return [*found, *_hidden(drawn), *_on_each_other(spans)]
 
 
 def smallest(drawn: Drawing, scale: float) -> float:
     """Return the size of the smallest text of a drawing that is scaled."""
     return scale * min(each.size for each in drawn.shapes if isinstance(each, Words))
+
+
+def _hidden(drawn: Drawing) -> Iterator[str]:
+    """Yield arrows that a filled box, a frame or the edge of a stack covers, because it is drawn after them."""
+    for place, shape in enumerate(drawn.shapes):
+        if isinstance(shape, Rect) and shape.fill and shape.radius:  # bars and layers of a strip have no round corners
+            for each in drawn.shapes[:place]:
+                if isinstance(each, Line) and (each.wire or each.filled):
+                    parts = [_around(a, b) for a, b in pairwise(each.points)]
+                    yield from (f"behind {shape} {part}" for part in parts if _crosses(_area(shape), part))
 
 
 def _on_each_other(spans: list[tuple[tuple[float, float], tuple[float, float], Line]]) -> Iterator[str]:
@@ -105,6 +123,12 @@ def _heads(drawn: Drawing) -> Iterator[Area]:
         if isinstance(each, Line) and each.filled:
             xs, ys = [x for x, _ in each.points], [y for _, y in each.points]
             yield min(xs), max(xs), min(ys), max(ys)
+
+
+def _edges(box: Rect) -> Iterator[Area]:
+    """Yield the upper and lower edges of a box."""
+    for y in (box.y, box.y + box.h):
+        yield box.x, box.x + box.w, y - box.stroke / 2, y + box.stroke / 2
 
 
 def _near(area: Area, circle: Circle) -> bool:

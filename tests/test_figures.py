@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -19,6 +20,7 @@ from symformer.documents.figures.layer_strip import INKS
 from symformer.documents.figures.overview import CLOSED, closed
 from symformer.documents.figures.primitives import BLACK, Circle, Drawing, Rect, Words
 from symformer.documents.figures.primitives import Path as Line
+from symformer.documents.figures.slashed_fractions import one_line
 from symformer.documents.figures.towers import towers
 from symformer.documents.figures.wires import GAP, with_junctions
 from symformer.documents.formats.html import FORMAT as HTML
@@ -253,6 +255,7 @@ def test_layers_become_boxes_only_where_a_page_has_no_room() -> None:
         ("llama-2-7b", "layers.mlp"),
         ("deepseek-v3", "dense_layers.self_attn"),
         ("deepseek-v3", "moe_layers.mlp"),
+        ("gpt-oss-20b", "layers.mlp"),  # the weights of the experts pass their stack
         ("mamba2", "layers.mixer"),
         ("gopher", "layers.attention"),
         ("transformer", "decoder.layers"),
@@ -267,6 +270,9 @@ def test_overlaps_are_detected() -> None:
     line = Line(((0, 15), (90, 15)))
     assert len(faults(Drawing(100, 100, [box, Rect(40, 12, 50, 20, radius=2.2)]))) == 1
     assert len(faults(Drawing(100, 100, [box, line]))) == 1
+    stack, arrow = Rect(10, 10, 50, 20, fill="#FBFBFB", radius=2), Line(((0, 15), (90, 15)), wire=True)
+    assert len(faults(Drawing(100, 100, [arrow, stack]))) == 1  # behind the stack
+    assert faults(Drawing(100, 100, [stack, arrow])) == []
     assert len(faults(Drawing(100, 100, [line, Line(((50, 15), (99, 15)))]))) == 1
     assert len(faults(Drawing(100, 100, [box, Words(12, 25, ["x"], 60)]))) == 1
     assert len(faults(Drawing(100, 100, [line, Words(30, 17, ["x"], 9)]))) == 1
@@ -275,6 +281,11 @@ def test_overlaps_are_detected() -> None:
     # at 10 points, the descender of the subscript in Z_patch is 3.8 below the baseline, and in A_ssm 2.5
     named = [Words(30, 11.5, [Math.of(symbol(name))], 9, 10) for name in ("Z_patch", "A_ssm")]
     assert [len(faults(Drawing(100, 100, [line, each]))) for each in named] == [1, 0]
+    named = [replace(each, y=12.4) for each in named]  # 0.8 and 2.1 above the edge of a box at 17
+    assert [len(faults(Drawing(100, 100, [replace(box, y=17), each]))) for each in named] == [1, 0]
+    quotient = Math.of(symbol("E") / symbol("A"))
+    assert len(faults(Drawing(100, 100, [Words(30, 50, [quotient], 9, 10)]))) == 1
+    assert faults(Drawing(100, 100, [Words(30, 50, one_line(quotient.shown), 9, 10)])) == []
     head = Line(((42, 10), (40, 14), (44, 14)), filled=True)
     for mark in (head, Circle(42, 12, 1.3, fill=BLACK)):  # the dot of a branch
         assert len(faults(Drawing(100, 100, [mark, Words(30, 13, ["x"], 10.5)]))) == 1

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...language.notation.display_tree import FractionNode, Minus, Product, Sum, Tree, tree
+from ...language.notation.display_tree import TensorName, tree
 from ...language.shape_lines import Shape
 from ...output.blocks import Line, Math, Piece
 from .figure import Arrow, Graph, Plus
+from .slashed_fractions import one_line
 
 # Inputs with another name in figures: tables of rotary positions, a decoder's tokens, and the output of its encoder.
 INPUTS = {"angles": "cos, sin", "target": "t", "memory": "m"}
@@ -20,22 +21,13 @@ def shape_text(name: str, shape: Shape) -> Line:
     name = INPUTS.get(name, name)
     dims: list[Piece] = []
     for dim in shape:
-        dims += [", " if dims else "", *_dimension(tree(dim))]
-    return [*([f"{name} "] if name else []), "[", *dims, "]"] if dims else [name]
-
-
-def _dimension(shown: Tree) -> Line:
-    """Return a dimension, with a slash in a quotient, because a fraction in a small label would not be legible."""
-    if isinstance(shown, Sum) and any(isinstance(term, FractionNode) for term in shown.terms):
-        signed = [[" + ", *_dimension(term)] for term in shown.terms]
-        return [piece for pieces in signed for piece in pieces][1:]
-    if not isinstance(shown, FractionNode):
-        return [Math(shown)]
-    return [*_grouped(shown.numerator), "/", *_grouped(shown.denominator, Product)]
-
-
-def _grouped(shown: Tree, *more: type[Tree]) -> Line:
-    return ["(", Math(shown), ")"] if isinstance(shown, (Sum, Minus, *more)) else [Math(shown)]
+        dims += [", " if dims else "", *one_line(tree(dim))]
+    # LaTeX has Greek letters in mathematics only
+    named: Line = [name] if name.isascii() else [Math(TensorName(name))]
+    if not dims:
+        return named
+    before: Line = [] if not name else [f"{name} "] if name.isascii() else [*named, " "]
+    return [*before, "[", *dims, "]"]
 
 
 def _without_ones(shape: Shape | None) -> Shape:
@@ -80,7 +72,7 @@ def label_arrows(graph: Graph, ports: Sequence[Shape]) -> Graph:
         key = (each.source, each.leaves, each.role, shape)
         new = key not in known and each.target not in signs and (changed(each) or len(each.role) == 1)
         if each.target not in signs:
-            known.add(key)
+            known |= {key, (each.source, each.leaves, "", shape)}
         label = shape_text(each.role, shape if new else ())
         arrows.append(replace(each, label=tuple(label) if any(label) else ()))
     return replace(graph, arrows=arrows)

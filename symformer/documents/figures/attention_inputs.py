@@ -1,11 +1,12 @@
-"""What an operation reads each of its inputs as: attention reads queries, keys or values; a product may add 1."""
+"""What an operation reads each of its inputs as, such as queries, keys and values; a product may add 1."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 
-from ...ledger.facts import Entry, OperationKind, Tensor
+from ...ledger.facts import CARRYING, Entry, OperationKind, Tensor
+from ..operation_roles import roles_of
 
 ALL = frozenset("qkv")
 PLUS_ONE = "+ 1"  # next to the arrow of an input to which a product adds 1
@@ -28,7 +29,8 @@ def attention_roles(entries: Sequence[Entry], entry: Entry, read: Sequence[Tenso
 
     """
     if alone:
-        return {place: role for place, role in enumerate(_direct(entry)) if role and place < len(read)}
+        named = roles_of(entry) if entry.kind in CARRYING else _direct(entry)
+        return {place: role for place, role in enumerate(named) if role and place < len(read)}
     found = _roles(entries)
     return {
         place: ", ".join(each for each in "qkv" if each in found[id(tensor.root)])

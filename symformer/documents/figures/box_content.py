@@ -10,16 +10,17 @@ from sympy import Expr
 
 from ...formulas.factorization import factored
 from ...language.notation.display_tree import Minus, Sum, Tree, growth, ordered_terms, terms_tree, tree
-from ...language.notation.text import number, percent, text
-from ...output.blocks import Code, Line, Math, Strong
+from ...language.notation.text import number, percent
+from ...output.blocks import Code, Line, Strong
 from .expert_choice import choice_shapes
 from .figure import Amount, Box, Frame
-from .primitives import BLACK, GREY, LEADING, SMALL, Rect, Shape, Words
+from .primitives import BLACK, GREY, LEADING, SMALL, Rect, Shape, Words, has_subscript
+from .slashed_fractions import one_line
 from .text_width import Ruler
 
 TITLE, FORMULA = 7.2, 7.2  # font sizes
-TALL = 6.0  # additional height of a line with a fraction
 PAD = 4.0
+DEEPER = 1.0  # below a last line with a subscript
 BAR = 2.6
 THINNEST = 0.3  # the shortest bar that is drawn
 MOST = 4  # lines of one formula
@@ -48,11 +49,6 @@ class BoxContent:
     shapes: Sequence[Shape]
     width: float
     height: float
-
-
-def fractional(line: Line) -> bool:
-    """Return True if a line contains a fraction, which is taller than a line of text."""
-    return any(isinstance(piece, Math) and "/" in text(piece.shown) for piece in line)
 
 
 def break_formula(expr: Expr, room: float, ruler: Ruler) -> list[Line]:
@@ -93,11 +89,8 @@ def _extent(lines: Sequence[Line], ruler: Ruler) -> float:
 
 
 def _joined(terms: Sequence[Tree], goes_on: bool) -> Line:
-    whole = Math(terms_tree(list(terms)))
-    if not goes_on:
-        return [whole]
-    begins = isinstance(terms[0], Minus)
-    return [whole] if begins else ["+ ", whole]
+    whole = one_line(terms_tree(list(terms)))
+    return whole if not goes_on or isinstance(terms[0], Minus) else ["+ ", *whole]
 
 
 def shorten(piece: Code | Strong, room: float, ruler: Ruler, size: float) -> Line:
@@ -147,6 +140,7 @@ def box_content(box: Box, width: float, ruler: Ruler, height: float = 0.0) -> Bo
         y += high
     filled = inner * float(box.amount.share or 0) if box.amount.shown != 0 else 0.0
     barred = filled >= THINNEST
+    y += DEEPER if any(has_subscript(words.line) for words in rows[-1][0]) and box.experts is None else 0
     y = max(y + PAD - 2, height - (BAR + 3) * barred)
     if barred:
         shapes.append(Rect(PAD, y, inner, BAR, fill="#FFFFFF", stroke=0.3))
@@ -165,7 +159,7 @@ Rows = list[tuple[list[Words], float]]
 def title_lines(node: Box | Frame, ruler: Ruler, room: float) -> list[Line]:
     """Return the title of a node, or its name if it has no title, on up to three lines."""
     before: Line = ["≠ "] if node.differs else []
-    before = [*before, Math.of(node.times), " × "] if isinstance(node, Box) and node.times != 1 else before
+    before = [*before, *one_line(tree(node.times)), " × "] if isinstance(node, Box) and node.times != 1 else before
     left = room - ruler.width(before, TITLE)
     if not node.title:
         return [[*before, *shorten(Code(node.name), left, ruler, TITLE)]]
@@ -188,11 +182,11 @@ def _one_line(box: Box, inner: float, ruler: Ruler) -> Rows:
         return []
     title, *more = title_lines(box, ruler, inner)
     name: Line = [Code(box.name)] if box.title and box.name else []
-    formula: Line = [Math.of(box.amount.shown)] if box.amount.shown != 0 and box.amount.stated else []
+    formula: Line = one_line(tree(box.amount.shown)) if box.amount.shown != 0 and box.amount.stated else []
     said: Line = [amount_text(box.amount)] if box.amount.shown != 0 and amount_text(box.amount) else []
     sizes = (TITLE, SMALL, FORMULA, SMALL)
     widths = [ruler.width(line, size) for line, size in zip((title, name, formula, said), sizes, strict=True)]
-    if more or fractional(formula) or sum(widths) + 6 * sum(width > 0 for width in widths[1:]) > inner:
+    if more or sum(widths) + 6 * sum(width > 0 for width in widths[1:]) > inner:
         return []
     row = [Words(0, 0, title, widths[0], TITLE)]
     right = inner
@@ -234,7 +228,7 @@ def amount_lines(amount: Amount, inner: float, ruler: Ruler, said: str | None = 
         width, size = ruler.width(terms, FORMULA), FORMULA
         if width > inner:  # a single term that is wider than a line
             width, size = inner, FORMULA * inner / width * 0.99
-        rows.append(([Words(0, 0, terms, width, size)], LEADING + TALL * fractional(terms)))
+        rows.append(([Words(0, 0, terms, width, size)], LEADING))
     value = amount_text(amount) if said is None else said
     width = ruler.width([value], SMALL)
     if value and rows and rows[-1][0][0].width + 6 + width <= inner:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...output.blocks import Line
-from .box_content import TALL, fractional
 from .figure import Graph
 from .frames import draw_frame
 from .graph_layout import GraphLayout
@@ -56,17 +55,15 @@ def _named(laid: GraphLayout, ruler: Ruler) -> tuple[Body, float]:
 def _ends(ends: Sequence[tuple[float, Line]], y: float, room: float, ruler: Ruler) -> tuple[list[Shape], float]:
     """Return the names of inputs or outputs at the ends of their arrows, and their height."""
     said = sorted(((x, line) for x, line in ends if any(line)), key=lambda end: end[0])
-    tall = any(fractional(line) for _, line in said)
     shapes: list[Shape] = []
     start = 0.0
-    y += TALL / 2 * tall
     for place, (x, line) in enumerate(said):
         wide = ruler.width(line, SMALL)
         after = sum(ruler.width(each, SMALL) + APART for _, each in said[place + 1 :])
         middle = min(max(x, start + wide / 2), room - after - wide / 2)
         shapes.append(Words(middle, y, line, wide, SMALL, "center"))
         start = middle + wide / 2 + APART
-    return shapes, NAMED + TALL * tall if said else 2.0
+    return shapes, NAMED if said else 2.0
 
 
 def _side_by_side(found: Towers, room: float, ruler: Ruler) -> Body:

@@ -14,7 +14,7 @@ from ...catalogue.module_scopes import Module
 from ...formulas.account import Line
 from ...formulas.part_labels import modules_apart
 from ...language.errors import OptionError, SizeError, UnknownNameError
-from ...language.notation.display_tree import Label
+from ...language.notation.display_tree import Label, tree
 from ...language.shape_lines import shape_line
 from ...language.sizes import evaluate, substitute
 from ...language.symbols import V
@@ -30,6 +30,7 @@ from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .flow import Draft, Flow, divided_weights, group_experts, merge_sums
 from .layer_strip import layer_strips
 from .operation_labels import READS, operation, role
+from .slashed_fractions import one_line
 
 # The roles of the parts that a slide shows in detail, the most important first.
 MAIN = ("attention", "state-space mixer", "linear attention", "recurrent block", "MLP")
@@ -323,7 +324,8 @@ class FigureBuilder:
                 continue
             what = "chunks of " if chunked else "window of "
             side = " on each side" if mask == "none" else ""
-            yield [what, Math.of(window.xreplace(self.formula.display_relations)), f" tokens{side}"]
+            tokens = one_line(tree(window.xreplace(self.formula.display_relations)))
+            yield [what, *tokens, f" tokens{side}"]
 
 
 def _both(scope: Scope, line: Line) -> Iterator[tuple[Scope | None, Line]]:

@@ -13,6 +13,7 @@ from ...ledger.facts import LISTED, ONE, ROTARY, Entry, Ledger, OperationKind, S
 from .attention_inputs import attention_roles
 from .expert_choice import ExpertChoice, expert_choice
 from .figure import Arrow, Node, Plus
+from .recurrence_inputs import class_shape, heads_follow_tokens
 
 HIDDEN = (*ROTARY, "slopes")  # tables passed to every layer; their readers have a note instead of an arrow
 SUMMANDS = 3  # the most terms of one plus sign
@@ -130,6 +131,7 @@ class Flow:
         for scope in ledger.root.walk():
             if scope.loop is not None:
                 self._inside[id(scope.loop[1])] = (None, scope.loop[0])
+        self._swaps = heads_follow_tokens([entry for draft in drafts for entry in draft.entries])
         self._stand(drafts, ())
         self._read(drafts, ())
 
@@ -183,6 +185,8 @@ class Flow:
             target, last = reader[depth], depth == len(reader) - 1
             enters = 0 if last else self._port(target, origin)
             shape = _given(target, tensor).shape
+            if self._swaps and target.line.entry is not None:
+                shape = class_shape(target.line.entry, shape)
             arrow = Arrow(source, target.key, shape, leaves, enters, view if last else 0, role if last else "")
             arrow = replace(arrow, tap=bool(frames and source))
             if depth and reader[depth - 1].mixed:

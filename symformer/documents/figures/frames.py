@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...language.notation.text import text
-from ...output.blocks import Code, Line, Math
+from ...language.notation.display_tree import tree
+from ...output.blocks import Code, Line
 from .box_content import (
     FORMULA,
     HEAVY,
@@ -22,6 +22,7 @@ from .figure import Frame
 from .graph_layout import GraphLayout
 from .layer_strip import KEY, SLIM, WIDE, bar, column_shapes
 from .primitives import BLACK, GREY, LEADING, SMALL, Path, Point, Rect, Shape, Words, arrow
+from .slashed_fractions import one_line
 from .text_width import Ruler
 from .x_coordinates import BRACKET, EDGE, PORT, PlacedGraph, times_of
 
@@ -71,13 +72,14 @@ def draw_frame(
             y = height / 2 + LEADING * (place - (len(says) - 1) / 2) + 2.4
             aside, anchor = (x - 3, "right") if on_left else (x + 3, "left")
             drawn.append(Words(aside, y, line, ruler.width(line, FORMULA), FORMULA, anchor))  # type: ignore[arg-type]
+    rise = 2 * STACK if frame.stacked else 0.0
     if frame.stacked:
         drawn = [*_behind(margin, width - brackets), *drawn]
     start = margin + EDGE + column
     drawn += [shape.moved(start, 0) for shape in head.shapes]
     drawn += [shape.moved(start, head.height) for shape in inner.shapes]
     if frame.graph.gives:
-        drawn.append(Path(((start + inner.out, head.height), (start + inner.out, 0)), wire=True))
+        drawn.append(Path(((start + inner.out, head.height), (start + inner.out, -rise)), wire=True))
     for y in (y for ys in inner.sides.values() for y in ys):
         drawn.append(Path(((margin, height - foot - y), (margin + EDGE, height - foot - y)), wire=True))
     sides = {port: [foot + y for y in ys] for port, ys in inner.sides.items()}
@@ -96,7 +98,8 @@ def draw_frame(
         x, y = inner.taps.get(frame.tap, (inner.out, inner.height - BELOW_HEAD))
         tap = (margin + width - brackets, foot + y)
         drawn.append(Path(((start + x, height - tap[1]), (tap[0], height - tap[1])), wire=True))
-    return PlacedGraph(width, height, drawn, ports, out, sides, levels=levels, tap=tap)
+    drawn = [shape.moved(0, rise) for shape in drawn]
+    return PlacedGraph(width, height + rise, drawn, ports, out, sides, levels=levels, tap=tap)
 
 
 def _behind(margin: float, width: float) -> list[Shape]:
@@ -157,8 +160,8 @@ def _amounts(
     if not goes_on:
         return
     amount = frame.amount
-    formula: Line = [Math.of(amount.shown)]
-    if amount.shown != 0 and amount.stated and "/" not in text(amount.shown):
+    formula: Line = one_line(tree(amount.shown))
+    if amount.shown != 0 and amount.stated:
         if ruler.width(formula, FORMULA) <= right:
             yield formula, FORMULA, True
         elif frame.bracketed:

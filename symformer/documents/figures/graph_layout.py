@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .box_content import TALL, fractional
+from ...output.blocks import Line
+from .arrow_labels import shape_text
 from .figure import Box, Frame
-from .primitives import SMALL, Circle, Path, Words, arrow
+from .primitives import SMALL, Circle, Path, Words, arrow, has_call, has_subscript
 from .x_coordinates import (
     ASIDE,
+    DEEPER,
     GAP,
     HEAD,
     LABEL,
     LANE,
+    OVER_BOX,
     SIGN,
     STUB,
+    TALLER,
     TRACK,
     UNDER,
     ArrowRoute,
@@ -55,6 +59,7 @@ class GraphLayout(XCoordinates):
         """Set the y of each row and of the lines between rows; return the total height."""
         self.tracks: dict[tuple[int, object], float] = {}  # the y of each horizontal line, by gap and key
         self.label_x: dict[int, float] = {}  # the x of the label of each arrow
+        self.labels: dict[int, Line] = {}  # the label of each arrow that has room for one
         y = 0.0
         for gap in range(self.ends):
             lines = self._across_in(gap, ways)
@@ -67,14 +72,14 @@ class GraphLayout(XCoordinates):
             passing = [way.lane for way in ways if way.lane is not None and way.source.rank <= gap < way.target.rank]
             floors = self._labels(entering, passing)
             stubs = any(self._stub(way.source, way.target) for way in entering)
-            line = LABEL
+            line = LABEL + TALLER * any(has_call(self.labels[each]) for each in floors)
             if not self.graph.arrows:
                 step = 0.0 if gap in (0, self.ends - 1) else GAP / 2
             else:
                 head = GAP if entering or gap == self.ends - 1 else GAP / 2
-                tall = any(fractional(self._label(way)) for way in entering if id(way) in floors)
-                line = LABEL + TALL * tall
-                aside = line * (1 + max(floors.values())) + (UNDER if lines else 1.5) if floors else 0
+                deep = any(has_subscript(self.labels[each]) for each in floors)
+                under = UNDER if lines else OVER_BOX + DEEPER * deep
+                aside = line * (1 + max(floors.values())) + under if floors else 0
                 step = (GAP / 2 if lines else 0) + TRACK * max(0, len(lines) - 1) + max(head, aside)
                 step += STUB if stubs else 0
             if gap < len(self.rows):
@@ -137,7 +142,7 @@ class GraphLayout(XCoordinates):
         ends: list[float] = []
         uprights = [*(way.x for way in entering), *passing]
         for way in sorted(entering, key=lambda way: way.x):
-            if line := self._label(way):
+            for line in self._choices(way):
                 wide = self.ruler.width(line, SMALL)
                 places = [way.x + ASIDE, way.x - ASIDE - wide]  # to the right of the arrow, or else to its left
                 inside = [x for x in places if x >= 0 and x + wide <= self.width]
@@ -149,7 +154,16 @@ class GraphLayout(XCoordinates):
                 ends[floor : floor + 1] = [x + wide]
                 found[id(way)] = floor
                 self.label_x[id(way)] = x
+                self.labels[id(way)] = line
+                break
         return found
+
+    def _choices(self, way: ArrowRoute) -> list[Line]:
+        """Return the label of an arrow, and only the letter of an input if that has room and the label has none."""
+        line = self._label(way)
+        if not line:
+            return []
+        return [line, shape_text(way.edge.role, ())] if len(way.edge.role) == 1 else [line]
 
     # -- drawing ---------------------------------------------------------------------------------------------------
 
@@ -161,8 +175,7 @@ class GraphLayout(XCoordinates):
         for way in ways:
             self._line(way, height)
         for way in ways:
-            line = self._label(way)
-            if line and id(way) in self.label_x:
+            if line := self.labels.get(id(way)):
                 y = self.tracks[way.target.rank - 1, ("label", id(way))]
                 self.shapes.append(
                     Words(self.label_x[id(way)], height - y + 2, line, self.ruler.width(line, SMALL), SMALL)

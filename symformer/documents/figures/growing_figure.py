@@ -12,9 +12,9 @@ from enum import Enum
 
 from sympy import Integer
 
-from ...language.notation.text import text
+from ...language.notation.display_tree import tree
 from ...ledger.facts import ONE
-from ...output.blocks import Code, Line, Math, Strong, plain
+from ...output.blocks import Code, Line, Strong, plain
 from .box_content import FORMULA, PAD, TINTS, TITLE
 from .figure import Amount, Box, Figure, Frame, Graph, Node
 from .figure_body import figure_body
@@ -23,6 +23,7 @@ from .layer_strip import strip_shapes
 from .operation_labels import PRODUCTS, READS
 from .overview import close_frame, innermost_frames
 from .primitives import WHITE, Drawing, Rect, Shape, Words
+from .slashed_fractions import one_line
 from .text_width import Ruler
 from .towers import towers
 from .wide_drawing import GAP, side_by_side
@@ -269,7 +270,7 @@ def _plain_node(node: Node, room: float, ruler: Ruler) -> Node:
 
 def _short(amount: Amount, room: float, ruler: Ruler) -> Amount:
     """Return the formula of an amount alone, or nothing if it does not fit a line."""
-    if amount.shown == 0 or "/" in text(amount.shown) or ruler.width([Math.of(amount.shown)], FORMULA) > room:
+    if amount.shown == 0 or ruler.width(one_line(tree(amount.shown)), FORMULA) > room:
         return EMPTY
     return Amount(amount.each, amount.shown)
 

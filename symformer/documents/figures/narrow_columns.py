@@ -7,11 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ...language.errors import OptionError
-from ...output.blocks import Line, Math, Strong, maybe
+from ...language.notation.display_tree import tree
+from ...output.blocks import Line, Strong, maybe
 from .figure import Amount, Box, Figure, Frame, Graph, Node, Plus
 from .figure_diff import mark_missing, matching, structure_of
 from .figure_page import NARROW, SAME_KIND
 from .primitives import MOST_COLUMNS
+from .slashed_fractions import one_line
 from .towers import towers
 
 WIDEST = 450.0  # points: the width of all columns, for a page of A4
@@ -124,7 +126,9 @@ def _column_node(node: Node, stacks: Mapping[str, str]) -> Node:
         return replace(node, name=name, amount=_amount(node.amount))
     stack: Line = [Strong(stacks[node.key])] if node.key in stacks else []
     number = None if node.kind is not None else node.number  # of a kind of layers, the legend states it
-    often: Line = ["× ", Math.of(node.times) if number is None else f"{number:,}"] if node.times != 1 else []
+    often: Line = (
+        ["× ", *(one_line(tree(node.times)) if number is None else [f"{number:,}"])] if node.times != 1 else []
+    )
     repetitions: Line = [*stack, *maybe(stack and often, " "), *often]
     return replace(
         node,

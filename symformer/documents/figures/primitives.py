@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ...output.blocks import Line
+from ...language.notation.display_tree import Call, nodes, sizes_of
+from ...language.symbols import letter
+from ...output.blocks import Line, Math
 
 LEGIBLE = 6.0  # points: the smallest text on the page
 MOST_COLUMNS = 4  # models in one figure
@@ -119,6 +121,18 @@ class Drawing:
     def least_scale(self) -> float:
         """The scale at which the smallest text is just legible."""
         return LEGIBLE / self.smallest_text
+
+
+def has_subscript(line: Line) -> bool:
+    """Return True if a size in a line has a subscript, whose letters descend further than those of the line."""
+    sizes = (size for piece in line if isinstance(piece, Math) for size in sizes_of(piece.shown))
+    return any(letter(size).subscript for size in sizes)
+
+
+def has_call(line: Line) -> bool:
+    """Return True if a line has a call, such as a rounded quotient, whose brackets are taller than letters."""
+    shown = (each for piece in line if isinstance(piece, Math) for each in nodes(piece.shown))
+    return any(isinstance(each, Call) for each in shown)
 
 
 def arrow(points: Sequence[Point], head: bool = True, long: float = 3.6, wide: float = 1.5) -> list[Shape]:

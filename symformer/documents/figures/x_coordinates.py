@@ -9,11 +9,13 @@ from itertools import pairwise
 
 from sympy import Add
 
-from ...output.blocks import Code, Line, Math, Strong
+from ...language.notation.display_tree import tree
+from ...output.blocks import Code, Line, Strong
 from .box_content import FORMULA, TITLE, BoxContent, box_content
 from .figure import Arrow, Box, Frame, Graph, Node, Plus
 from .graph_ranks import rows_of
 from .primitives import SMALL, Point, Shape
+from .slashed_fractions import one_line
 from .text_width import Ruler
 
 LANE = 7.0  # between two lanes
@@ -26,7 +28,10 @@ BRACKET = 5.0
 STUB = 16.0  # additional height if an input is named below a box
 PORT = 8.0  # minimum between an incoming arrow and a corner of its box
 LABEL = 8.4  # height of the label of an arrow
+TALLER = 2.0  # the same, additionally, if it has a call
 UNDER = 3.2  # below the labels of a gap with horizontal lines, for subscripts and the dots of branches
+OVER_BOX = 2.5  # below the labels of a gap without horizontal lines
+DEEPER = 1.4  # the same, additionally, if a label has a subscript
 HEAD = 2.1  # from the middle of the head of an arrow to the label of another one
 ASIDE = 2.5  # between an arrow and its label
 WORDLESS = 46.0  # minimum width of a box
@@ -111,7 +116,8 @@ def times_of(frame: Frame) -> list[Line]:
     if frame.times == 1 or not frame.bracketed:
         return []
     number = frame.number is not None and not frame.times.is_Integer
-    several: Line = ["× (", Math.of(frame.times), ")"] if isinstance(frame.times, Add) else ["× ", Math.of(frame.times)]
+    times = one_line(tree(frame.times))
+    several: Line = ["× (", *times, ")"] if isinstance(frame.times, Add) else ["× ", *times]
     return [several, *([[f"= {frame.number:,}"]] if number else [])]
 
 
