@@ -288,3 +288,7 @@ def test_compare_growth() -> None:
     told = json.loads(run(*parts, "E >> S", "--json").stdout)["growth"]
     assert told == {"order": "E >> S", "limit": "1/2", "leading": "1/2", "larger": "right"}
     assert run(*parts, "Q >> S").exit_code == 2
+    refused = run("compare", "gpt2", "bert", "-q", "flops", "--growth", "X")
+    assert "they depend on B, S, L, V, E, H\n" in refused.output
+    ratio = run("compare", "gpt2", "-q", "flops", "--divide-by", "params", "--growth", "S >> E")
+    assert "--growth cannot be combined with --divide-by; remove one of the two;" in ratio.output

@@ -84,8 +84,8 @@ PLOTS = ("svg", "png")  # .pdf writes a document
 @click.option(
     "--growth",
     metavar="ORDER",
-    help="Print the limit of the ratio as sizes grow, and the model that is larger in the end: 'S >> E' if S/E tends "
-    "to infinity, 'S >> E >> 1' if E does too.",
+    help="Print the limit of the ratio as sizes grow, and the model that is larger in the end: 'S >> E' means that S/E "
+    "tends to infinity, 'S >> E >> 1' that E does too.",
 )
 @click.option("--exact", is_flag=True, help="Print exact fractions next to their decimal values.")
 @click.option("--per", metavar="SIZES", help="Divide by sizes: -q kv-cache --per B*C is bytes per token.")
@@ -162,9 +162,9 @@ def command(
     if output is not None and (growth is not None or exact):
         raise click.UsageError(f"{'--exact' if exact else '--growth'} applies to terminal output; remove it, or -o")
     if over is not None and (growth is not None or exact):
-        raise click.UsageError(
-            f"{'--exact' if exact else '--growth'} cannot be combined with --divide-by; use --json for exact values"
-        )
+        named = "--growth" if growth is not None else "--exact"
+        hint = "" if growth is not None else ", or use --json for exact values"
+        raise click.UsageError(f"{named} cannot be combined with --divide-by; remove one of the two{hint}")
     _check(targets, asked, over, per, same, by, x, crossovers, output, form, flavour, as_json)
     beside = SideBySideTargets.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
 
