@@ -202,7 +202,7 @@ class Optimum(Answer):
         if asked.unique is not None and found.tokens > asked.unique:
             blocks.append(Paragraph([f"every unique token is used {found.tokens / asked.unique:.3g} times"]))
         equations = optimum_equations(self.law) if found.method == "closed form" and asked.budget is not None else []
-        if equations:
+        if equations or isinstance(self.law, AllocationLaw):
             blocks += [*equations, Paragraph(["F is the budget in FLOPs."])]
         blocks += self._warnings(found)
         return blocks
