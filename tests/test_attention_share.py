@@ -87,7 +87,7 @@ def test_attention_share_is_printed_as_a_percentage() -> None:
     # 2LS/(12LE + 2LS + V) = 24S/(160,849 + 24S) is 1/2 for S = 6,702.04
     solved = run(cli, ["solve", "gpt2", "-q", "attention-share", "--find", "S", "--total", "50%", "--set", "P=8192"])
     assert solved.exit_code == 1
-    assert "no solution; the nearest is S = 6,702: 49.9998% (-0.000155426%)" in solved.stdout
+    assert "no solution; the nearest is S = 6,702: 49.9998% (-0.000155426 percentage points)" in solved.stdout
 
 
 @pytest.mark.parametrize("quantity", ["flops", "run-flops", "attention-share"])

@@ -291,3 +291,7 @@ def test_compare_growth() -> None:
     written = run(*parts, "S >> E", "-o", "-", "--format", "md", "--flavour", "commonmark").stdout
     assert "As `S/E` tends to infinity, the ratio tends to infinity" in written
     assert "has no effect on a plot" in run(*parts, "S >> E", "-o", "a.svg").stderr
+    refused = run("compare", "gpt2", "bert", "-q", "flops", "--growth", "X")
+    assert "they depend on B, S, L, V, E, H\n" in refused.output
+    ratio = run("compare", "gpt2", "-q", "flops", "--divide-by", "params", "--growth", "S >> E")
+    assert "--growth cannot be combined with --divide-by; remove one of the two;" in ratio.output

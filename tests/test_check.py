@@ -389,6 +389,11 @@ def test_a_formula_that_differs_under_every_reading_lists_the_closest_readings()
     assert "other readings of the names, which differ too" in (found._repr_markdown_() or "")
 
 
+def test_a_letter_that_can_count_parameters_is_defined_as_params() -> None:
+    with pytest.raises(ReadingError, match=r"as in --where N=params, or"):
+        sf.check("6ND", "llama-2-7b")
+
+
 def test_a_reading_already_used_by_another_letter_is_not_reported() -> None:
     """Here E is the model width, so D can only be the head width; 3EAD for 2EAD is a mistake and reported as one."""
     found = sf.check("L(3EAD + 2EGD + 3EH + 2E) + 2VE + E", "llama")

@@ -419,6 +419,7 @@ def test_sizes_in_conditions_alone_exist() -> None:
         (["--find", "L", "--filter", "kv-cache(C=L/2, B=1) <= 1GB"], "need not be an integer; write // for a floor"),
         (["--find", "L", "--filter", "flops(attention=casual) <= 1"], "did you mean causal?"),
         (["--find", "L", "--filter", "__import__('os') <= 1"], "is not plain arithmetic"),
+        (["--find", "L", "--filter", "params <= 7e9 or L > 3"], "contains `or`, which is not supported"),
         (["--find", "L", "--filter", "kv-cache(nowhere) <= 1"], "unknown architecture or preset 'nowhere'"),
         (["--find", "L", "--filter", "params"], "'params' is not a condition"),
         (["--find", "L", "--filter", "parms <= 1"], "unknown symbol 'parms'"),

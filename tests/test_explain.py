@@ -366,6 +366,10 @@ def test_numbers_with_a_wrong_digit_are_not_explained(group: int) -> None:
         assert f"{wrong} cannot be identified as a count of {entry.target}" in found.reason
 
 
+def test_the_nearest_count_has_a_unit() -> None:
+    assert "is 4,080,263,168 bytes (180,263,168 more)" in explain("llama-2-7b", "3.9 GB Q4_K_M").reason
+
+
 def test_large_numbers_are_matched_exactly() -> None:
     """A trillion parameters, exactly: 105 layers of width 2**15."""
     model = sf.architecture("gpt2").set({"E": 2**15, "H": 2**17, "A": 256, "L": 105, "V": 2**17, "P": 2**13})
@@ -458,4 +462,5 @@ def test_the_size_in_a_name_is_not_explained_by_other_conventions(target: str, p
     """Llama 2 70B has 68,976,648,192 parameters, and Qwen2.5 7B 7,615,616,512: neither rounds to that size."""
     found = sf.explain(target, printed)
     assert f"the {printed} in its name" in found.reason
-    assert f"the exact count is {sf.model(target).params.value():,}" in found.reason
+    assert f"instead of {sf.model(target).params.value():,} parameters" in found.reason
+    assert "the exact count" not in found.reason

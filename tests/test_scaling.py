@@ -545,6 +545,7 @@ def test_sizes_that_occur_only_in_conditions_must_have_a_value() -> None:
 
 def test_pareto_front_has_no_dominated_config() -> None:
     found = optimum("gpt2", law="besiroglu2024", budget="1e18", pareto="kv-cache")
+    assert (found._repr_markdown_() or "").count("kv-cache (bytes)") == 2
     assert found.searched is not None
     front = found.searched.ranking.front
     assert front[0].sizes == found.configs[0].sizes
@@ -600,7 +601,7 @@ def test_curves_pass_through_the_optimum() -> None:
         (["gpt2", "--budget", "1e20", "--memory", "7kB"], "no config in 7,000 bytes"),
         (["gpt2", "--budget", "1e20", "--set", "L=3"], "L is searched, but also set"),
         (["gpt2", "--budget", "1e20", "--aspect", "3"], "is not a range"),
-        (["gpt2", "--budget", "1e20", "--aspect", "0:9"], "widths per layer is not valid"),
+        (["gpt2", "--budget", "1e20", "--aspect", "0:9"], "of the width divided by the number of layers is not valid"),
         (["gpt2", "--budget", "1e20", "--aspect", "1e-4:9", "--multiple", "1"], "there are more than"),
         (["--budget", "1e20", "--set", "V=7"], "need a TARGET"),
         (["--budget", "1e20", "--curve", "iso-memory"], "need a memory"),

@@ -270,8 +270,8 @@ def test_an_empty_result_reports_the_nearest_value() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--find", "L"], "give either a total or an upper limit, such as --total 7e9 or --at-most 7e9"),
-        (["--find", "L", "--total", "7e9", "--at-most", "7e9"], "give either a total or an upper limit"),
+        (["--find", "L"], "give a total, an upper limit or a condition, as in --total 7e9, --at-most 7e9 or --filter"),
+        (["--find", "L", "--total", "7e9", "--at-most", "7e9"], "a total and an upper limit cannot be combined"),
         (["--find", "L", "--at-most", "7e9", "--tolerance", "1%"], "cannot be combined with --at-most; remove"),
         (["--find", "L", "--total", "7.5"], "'7.5' is 15/2, which is not an integer"),
         (["--find", "L", "--total", "lots"], "'lots' is not a valid amount"),

@@ -174,7 +174,9 @@ class FormulaCheck(FormulaAnswer):
         run = sorted((size for size in free - self.model.known.keys() if letter(size).run), key=print_order)
         if run and self.verdict != "equal":
             names = ", ".join(map(str, run))
-            found.append(Paragraph([f"no number for {names}; set {it_or_each(run)} to see the error in percent"]))
+            found.append(
+                Paragraph([f"no value for {names}: set {it_or_each(run)} with --set to see the error in percent"])
+            )
         return [*found, *self._tables()]
 
     def _equations(self) -> list[BriefBlock]:
@@ -333,7 +335,7 @@ def _readings(formula: str, model: Model, ours: Formula, said: Mapping[str, str]
     unknown = [size for size in ours.symbols if not letter(size).run and size not in model.known]
     if not found[0].parsed.names and unknown:
         raise ReadingError(
-            f"the formula is a number, but {model.target} has no number for {listed(unknown)}; name a preset, or set it"
+            f"the formula is a number, but {model.target} has no value for {listed(unknown)}; name a preset, or set it"
         )
     counted = next((each.name for each in found[0].bindings if each.expr == COUNT), "")
     if ours.measure.name in STORED and counted and found[0].parsed.expr == name_symbol(counted):

@@ -109,7 +109,7 @@ def no_agreement_error(closest: Sequence[ClosestReading]) -> ReadingError:
     said = "; ".join(f"with {each.names}, ours - theirs = {_short(each.difference)}" for each in closest)
     first = closest[0].reading.bindings
     doubtful = max(first, key=lambda each: _doubt(each, closest))
-    stated = "N" if doubtful.expr == COUNT else code(doubtful.expr)
+    stated = "params" if doubtful.expr == COUNT else code(doubtful.expr)
     return ReadingError(
         f"the formula agrees with ours under no known meaning of its letters: {said}; state the meanings, as in "
         f"--where {doubtful.name}={stated}, or name the paper with --paper"

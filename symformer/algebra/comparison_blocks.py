@@ -436,7 +436,7 @@ class ComparisonBlocks:
         if found.limit is None:
             ratio = found.leading
             line += (
-                ["behaves like ", Math(_factored(ratio))]
+                ["is asymptotically equal to ", Math(_factored(ratio))]
                 if ratio is not None
                 else [f"is undefined: {self.found.no_ratio}"]
             )
@@ -445,7 +445,9 @@ class ComparisonBlocks:
         else:
             number = _rational(substitute(found.limit, dict(self.numbers)))
             here = (
-                [f" ({decimal(number, self.exact)} here)"] if number is not None and not found.limit.is_number else []
+                [f" ({decimal(number, self.exact)} with these sizes)"]
+                if number is not None and not found.limit.is_number
+                else []
             )
             line += ["tends to ", Math.of(found.limit), *here]
         if found.sign:

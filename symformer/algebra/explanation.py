@@ -101,13 +101,14 @@ class Explanation(Answer):
             if self.printed.letter:
                 near = _near(found.value / self.printed.scale)
                 ends = f"which is {'exactly ' * (self.match_kind == 'exact')}{near} {self.printed.letter}iB"
-            if found.method.nominal:
+            if found.method.nominal and found.method.scale != 1:
                 ends += f"; the exact count is {self.format_value(self._counted_exactly)}"
             return f"{shown} is {counts}, {with_conventions(found.otherwise)}: {found.steps()}, {ends}"
         away = self.printed.value - found.value
         side = "less" if away > 0 else "more"
         near = f"{found.method.counts}{', ' + with_conventions(found.otherwise) if found.otherwise else ''}"
-        nearest = f"{near}, is {self.format_value(found.value)} ({self.format_value(abs(away))} {side})"
+        unit = f" {found.method.unit}" * (found.method.unit not in ("elements", PERCENT))
+        nearest = f"{near}, is {self.format_value(found.value)}{unit} ({self.format_value(abs(away))} {side})"
         return f"{shown} cannot be identified as a count of {target}: " + (
             self.doubt or f"the nearest count, {nearest}{self.hint}"
         )
@@ -222,9 +223,10 @@ class Explanation(Answer):
         ]
         if self.verdict != "convention":
             return found
-        rows = [["symformer's count", "", number(plain.value)]]
-        rows += [[what, _some(paths), number(each)] for what, paths, each in self.rows]
-        found.append(Table.of(["", "rows", self.match.method.unit], rows, "llr"))
+        if self.rows:
+            rows = [["symformer's count", number(plain.value), ""]]
+            rows += [[what, number(each), _some(paths)] for what, paths, each in self.rows]
+            found.append(Table.of(["", self.match.method.unit, "rows"], rows, "lrl"))
         found += [Paragraph([f"{name}: {meaning}"]) for name, meaning in self.meanings.items()]
         if self.change is not None and self.change != 0:
             amount = tree(Rational(self.difference.numerator, self.difference.denominator))

@@ -309,7 +309,8 @@ class Comparison(Answer):
         own = {size: sorted(self.letters(size) & used, key=print_order) for size in read.sizes}
         if lacking := [size for size, names in own.items() if not names]:
             one, other = self.names
-            raise SizeError(f"neither {one} nor {other} depends on {listed(lacking)}; they depend on {listed(used)}")
+            known = sorted(used, key=print_order)
+            raise SizeError(f"neither {one} nor {other} depends on {listed(lacking)}; they depend on {listed(known)}")
         return GrowthComparison.of(left.expr, right.expr, self.difference, read.renamed(own), self.numbers)
 
     def check_crossovers(self, names: Iterable[str]) -> None:

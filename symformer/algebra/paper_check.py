@@ -105,7 +105,7 @@ class PaperFormula:
     options: tuple[tuple[str, str], ...] = ()
     part: str = ""
     verdict: str = ""  # "equal", "convention" or "differs"; empty if it was not recognized
-    reasons: tuple[str, ...] = ()  # conventions, or the rows that differ
+    reasons: tuple[str, ...] = ()  # conventions, or rows that each explain a difference
     bindings: tuple[NameBinding, ...] = ()
 
     @property
@@ -202,7 +202,7 @@ class PaperCheck:
 def _verdict(each: PaperFormula) -> str:
     if each.verdict == "convention":
         return f"equal under a convention: {'; '.join(each.reasons)}"
-    return f"differs: {'; '.join(each.reasons)}" if each.reasons else each.verdict
+    return f"differs: {', or '.join(each.reasons)}" if each.reasons else each.verdict
 
 
 def check_paper(

@@ -17,6 +17,9 @@ from ..language.notation.text import cell, code, json_number
 from .condition_search import SearchedValue
 from .quantity_conditions import QuantityReader
 
+NO_GOAL = "give a total, an upper limit or a condition, as in --total 7e9, --at-most 7e9 or --filter 'params <= 7e9'"
+TWO_GOALS = "a total and an upper limit cannot be combined; remove --total or --at-most"
+
 
 @dataclass(frozen=True)
 class SearchGoal:
@@ -42,17 +45,19 @@ class SearchGoal:
         """Return the target for a total or an upper limit. Raises OptionError, ArithmeticTextError."""
         if at_most is None and (share is not None or reserve is not None):
             raise OptionError("--share and --reserve need an upper limit, such as --at-most 80GiB")
-        if (total is None) == (at_most is None):
-            raise OptionError("give either a total or an upper limit, such as --total 7e9 or --at-most 7e9")
+        if total is None and at_most is None:
+            raise OptionError(NO_GOAL)
+        if total is not None and at_most is not None:
+            raise OptionError(TWO_GOALS)
         if at_most is not None:
             if tolerance is not None:
                 raise OptionError("--tolerance needs --total and cannot be combined with --at-most; remove one of them")
             high = usable(whole_amount(at_most, unit), share, reserve, unit)
-            return cls(f"at most {high:,} {unit}", high, None, high)
+            return cls(f"at most {high:,} {unit}".strip(), high, None, high)
         aim = whole_amount(total, unit)
         margin = Fraction(0) if tolerance is None else _margin(tolerance, aim, unit)
         low, high = -((margin - aim) // 1), (aim + margin) // 1
-        said = f"{aim:,} {unit}" + (f" within {str(tolerance).strip()}" if tolerance else "")
+        said = f"{aim:,} {unit}".strip() + (f" within {str(tolerance).strip()}" if tolerance else "")
         return cls(said, aim, int(low), int(high))
 
     @classmethod
@@ -74,7 +79,7 @@ class SearchGoal:
         if at_most is None and (share is not None or reserve is not None):
             raise OptionError("--share and --reserve need an upper limit, such as --at-most 80GiB")
         if total is not None and at_most is not None:
-            raise OptionError("give either a total or an upper limit, such as --total 7e9 or --at-most 7e9")
+            raise OptionError(TWO_GOALS)
         if total is None and at_most is None:
             if tolerance is not None:
                 raise OptionError("--tolerance needs --total; remove it")

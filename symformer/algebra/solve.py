@@ -41,7 +41,7 @@ from .result import FormulaAnswer, Told, ignore_progress
 from .row_program import RowProgram, compile_for_rows
 from .search_boxes import MOST as COMBINATIONS
 from .search_boxes import OpenSize, SearchLimitError, SearchRegion
-from .search_goal import SearchGoal
+from .search_goal import NO_GOAL, SearchGoal
 from .sweep import LISTED, SHOWN
 
 MOST = 10**6  # maximum number of solutions
@@ -641,7 +641,7 @@ class Solutions(FormulaAnswer):
     def _posed(self) -> list[Line]:
         """Return the lines above the table: the target, fixed sizes, conventions and ranks."""
         found: list[Line] = [[f"{self.formula.measure.title}: {self.goal.text}, for {' and '.join(self._names)}"]]
-        found += [[f"if {each.text}"] for each in self.conditions]
+        found += [[f"such that {each.text}"] for each in self.conditions]
         found += condition_lines(self.numbers, self.relations, self.free, self._free.names, [self.formula])
         return [*found, *self.rank_lines()]
 
@@ -665,10 +665,11 @@ class Solutions(FormulaAnswer):
             good = sum(1 for each in self.all if each.buildable)
             return f"{count:,} {plural}, {good:,} with widths divisible by 64 and E divisible by A"
         if self.nearest is None:
-            return "no exact or approximate solution found"
+            return "no exact or approximate solution found" if self._is_aimed else "no sizes satisfy the conditions"
         sizes = ", ".join(f"{name} = {number:,}" for name, number in self.nearest.sizes.items())
-        value, away = self.nearest.value, self.nearest.difference
-        return f"no solution; the nearest is {sizes}: {cell(value, self._unit)} ({_signed(away, self._unit)})"
+        value, away = cell(self.nearest.value, self._unit), _signed(self.nearest.difference, self._unit)
+        away = away.replace("%", " percentage points")
+        return f"no solution; the nearest is {sizes}: {value} ({away})"
 
     def table(self) -> dict[str, list[Any]]:
         """Return every solution, in order: its sizes, their value, and its difference from the target."""
@@ -694,7 +695,7 @@ class Solutions(FormulaAnswer):
         ]
         if self.all:
             head: list[Line] = [[Math.of(named_symbol(name))] for name in self.columns]
-            head += [[self.formula.measure.unit]] + [["off by"]] * self._is_aimed
+            head += [[self.formula.measure.unit or "value"]] + [["off by"]] * self._is_aimed
             rows: list[list[Line]] = [
                 [
                     *([f"{number:,}"] for number in one.sizes.values()),
@@ -844,7 +845,7 @@ def solve(
     if is_integral(formula) and not posed.conditions and (not texts or unbounded):
         wanted = SearchGoal.of(total, at_most, tolerance, formula.measure.unit, share, reserve)
     elif unbounded:
-        raise OptionError("give either a total or an upper limit, such as --total 7e9 or --at-most 7e9")
+        raise OptionError(NO_GOAL)
     else:
         wanted = SearchGoal.exact(total, at_most, tolerance, share, reserve, formula, posed.reader)
     return Solutions(posed.model, formula, unknown, posed.relations, posed.free, wanted, posed.conditions)

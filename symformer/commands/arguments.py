@@ -83,8 +83,9 @@ forms = click.option(
     multiple=True,
     metavar="FORM",
     shell_complete=completion_values.form,
-    help="Write the formula in another form: factor, 'collect E', 'apart L', 'series L' or 'series L 3' in powers of "
-    "1/L; or print its leading part or its limit as sizes grow: 'leading S >> E', 'limit L'. Repeatable.",
+    help="Write the formula in another form: factor; 'collect E' (by powers of E); 'apart L' (partial fractions); "
+    "'series L' (powers of 1/L), or 'series L 3' up to 1/L^3; or print its leading part or its limit as sizes grow: "
+    "'leading S >> E', 'limit L'. Repeatable.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 

@@ -25,21 +25,21 @@ DIFFERS = 1
     "paper_file",
     metavar="PAPER.tex",
     shell_complete=completion_values.file,
-    help="Find the formulas of a paper, and check those whose count is recognized, instead of one formula.",
+    help="Instead of one FORMULA, check every formula of a paper whose count is recognized.",
 )
 @arguments.quantity
 @click.option(
     "--part",
     metavar="PATH",
     shell_complete=completion_values.part,
-    help="Compare one copy of a single part, such as h.attn.",
+    help="The part that the formula counts, such as h.attn; one copy of it is compared.",
 )
 @click.option(
     "--where",
     multiple=True,
     metavar="NAME=EXPR",
-    help="The meaning of a name in the formula: an expression over symformer's sizes, such as h=E, or params, the "
-    "number of parameters. Also a relation between symformer's sizes, such as A*D=E.",
+    help="The meaning of a name in the formula, as an expression over symformer's sizes, such as h=E; P=params makes P "
+    "the number of parameters. Also a relation between sizes, such as A*D=E.",
 )
 @click.option("--paper", metavar="KEY", help="The paper whose notation the formula uses, such as narayanan2021.")
 @arguments.sets
@@ -81,8 +81,9 @@ def command(
             raise click.UsageError(f"{given[0]} does not apply with --file; the paper states what its formulas count")
         return _check_file(paper_file, against, as_json)
     if formula is None or len(against) != 1:
-        missing = "FORMULA" if formula is None else "--against"
-        raise click.UsageError(f"{missing} is missing or given twice; give one formula and one --against, or --file")
+        missing = "FORMULA is missing" if formula is None else "--against is missing" if not against else ""
+        missing = missing or "--against is given more than once"
+        raise click.UsageError(f"{missing}; give one FORMULA and one --against, or --file PAPER.tex")
     model, conventions = resolve(against[0], pairs(options), sets, [quantity])
     if part == "":
         raise click.UsageError("the name of the part is empty; give one, such as --part h.attn, or remove --part")

@@ -84,8 +84,8 @@ PLOTS = ("svg", "png")  # .pdf writes a document
 @click.option(
     "--growth",
     metavar="ORDER",
-    help="Print the limit of the ratio as sizes grow, and the model that is larger in the end: 'S >> E' if S/E tends "
-    "to infinity, 'S >> E >> 1' if E does too.",
+    help="Print the limit of the ratio as sizes grow, and the model that is larger in the end: 'S >> E' means that S/E "
+    "tends to infinity, 'S >> E >> 1' that E does too.",
 )
 @click.option("--exact", is_flag=True, help="Print exact fractions next to their decimal values.")
 @click.option("--per", metavar="SIZES", help="Divide by sizes: -q kv-cache --per B*C is bytes per token.")
@@ -160,7 +160,7 @@ def command(
     if structure:
         _check_structure(targets)
     if growth is not None or exact:
-        _check_detailed("--exact" if exact else "--growth", output, over)
+        _check_detailed("--growth" if growth is not None else "--exact", output, over)
     _check(targets, asked, over, per, same, by, x, crossovers, output, form, flavour, as_json)
     beside = SideBySideTargets.of(targets, (*asked, *([over] if over else [])), sets, options, parts, left, right, same)
 
@@ -203,7 +203,8 @@ def _check_detailed(option: str, output: str | None, over: str | None) -> None:
     if output is not None and plot_output.is_plot(output, PLOTS):
         raise click.UsageError(f"{option} has no effect on a plot; remove it, or write a document such as a.pdf")
     if over is not None:
-        raise click.UsageError(f"{option} cannot be combined with --divide-by; use --json for exact values")
+        hint = ", or use --json for exact values" if option == "--exact" else ""
+        raise click.UsageError(f"{option} cannot be combined with --divide-by; remove one of the two{hint}")
 
 
 def _check_structure(targets: Sequence[str]) -> None:

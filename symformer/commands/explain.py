@@ -39,7 +39,8 @@ def command(
     non-embedding", "320 KB per token", "15.62 GB for 128k tokens", "Q4_K_M 4.08 GB", "2,800 PF-days". At most five
     explanations are printed, the most plausible first. The exit status is 1 if no known count matches.
 
-    With only the LaTeX source of a paper, explain the numbers of the models that it names.
+    If TARGET is the LaTeX source of a paper and NUMBER is missing, explain the numbers of the models that the paper
+    names.
 
     \b
     symformer explain gpt2 117M
@@ -73,7 +74,7 @@ def _explain_paper(path: str, as_json: bool) -> None:
     from ..documents.manuscript import sources
 
     if not path.endswith(".tex"):
-        raise click.UsageError(f"NUMBER is missing, as in `symformer explain {path} 7B`")
+        raise click.UsageError(f"NUMBER is missing; give one, as in `symformer explain {path} 7B`")
     with progress("numbers") as told:
         found = explain_paper(sources(path), path, told)
     print_result(found, as_json)

@@ -28,17 +28,33 @@ DOCUMENTS = (".pdf", ".html", ".md", ".tex", ".typ")
 @click.option(
     "--loss", type=float, metavar="LOSS", help="The loss to reach with the fewest FLOPs, instead of a budget."
 )
-@click.option("--inference-tokens", metavar="N", help="The inference tokens, whose FLOPs are a part of the budget.")
-@click.option("--unique-tokens", metavar="N", help="The tokens of the data, for a law of repeated data.")
+@click.option(
+    "--inference-tokens", metavar="N", help="The number of inference tokens. Their FLOPs are part of the budget."
+)
+@click.option(
+    "--unique-tokens", metavar="N", help="The number of unique tokens in the data, for a law of repeated data."
+)
 @click.option("--memory", metavar="N", help="The memory of the device that holds the model, such as 80GiB.")
 @click.option(
-    "--aspect", metavar="LOW:HIGH", help="The range of the width per layer. [default: half to twice TARGET's]"
+    "--aspect",
+    metavar="LOW:HIGH",
+    help="The range of the width divided by the number of layers. [default: half to twice TARGET's]",
 )
 @click.option(
-    "--multiple", type=click.IntRange(1), default=128, show_default=True, help="The number that divides every width."
+    "--multiple",
+    type=click.IntRange(1),
+    metavar="N",
+    default=128,
+    show_default=True,
+    help="Every width is a multiple of this number.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1, 1000), default=10, show_default=True, help="The number of configs to show."
+    "--limit",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="The number of configs to show.",
 )
 @click.option(
     "--pareto",
@@ -50,9 +66,9 @@ DOCUMENTS = (".pdf", ".html", ".md", ".tex", ".typ")
     "--device",
     metavar="DEVICE",
     shell_complete=completion_values.device,
-    help="The device of a time in --pareto, such as h100-80gb, or a bandwidth and a peak.",
+    help="The device for a time in --pareto, such as h100-80gb, or a bandwidth and a peak.",
 )
-@click.option("--curve", metavar="KIND", help="Plot or print curves: iso-flop, iso-loss or iso-memory.")
+@click.option("--curve", metavar="KIND", help="Print curves, or plot them with -o: iso-flop, iso-loss or iso-memory.")
 @arguments.given
 @arguments.where
 @arguments.option
@@ -89,8 +105,8 @@ def command(
 
     Without TARGET, only the optimum of the law is printed, in closed form where there is one. With TARGET, its depth
     and width are searched, with exactly counted FLOPs instead of 6*N per token; heads and inner widths follow the
-    width. The output also has the config that 6*N*N_tok would choose, and the config of TARGET itself. Losses are
-    fitted: they are as accurate as the law.
+    width. The output also shows the config that 6*N*N_tok would choose, and the config of TARGET itself. Losses are
+    fitted: they are only as accurate as the law.
 
     \b
     symformer optimum --law besiroglu2024 --budget 5.76e23

@@ -41,7 +41,7 @@ from .terminal import print_blocks, print_error, print_json, print_lines
     "--price",
     "per_hour",
     metavar="PRICE",
-    help="The price of the device per hour, for the least price of a million tokens.",
+    help="The price of the device per hour, for a lower bound on the price of a million tokens.",
 )
 @arguments.forms
 @click.option("--open", "opened", is_flag=True, help="Open the question in the playground, in a browser.")

@@ -20,7 +20,7 @@ NONE = 1  # the exit status if there is no solution
 )
 @click.option("--at-most", metavar="N", help="The upper limit for the value; the first size is maximized within it.")
 @click.option("--share", metavar="SHARE", help="The share of --at-most that may be used, such as 90%.")
-@click.option("--reserve", metavar="N", help="The amount of that share that stays free, such as 2GiB.")
+@click.option("--reserve", metavar="N", help="The amount within that share to keep free, such as 2GiB.")
 @click.option("--tolerance", metavar="SHARE", help="The tolerance around the total, such as 1%.")
 @click.option(
     "--find",
@@ -63,7 +63,7 @@ def command(
     output: str | None,
     as_json: bool,
 ) -> int:
-    """Find all integer sizes that give a total.
+    """Find all integer sizes that give a total, stay within a limit, or satisfy conditions.
 
     Practical solutions come first: head counts that divide the width, and widths that are multiples of 128 or 64. If
     there is no solution, the nearest one is printed and the exit status is 1. If a size without a given value occurs

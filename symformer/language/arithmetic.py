@@ -127,7 +127,7 @@ class _Reader:
                 bound = self._held(ExpansionBound.call(ast.dump(node), [each for _, each in read]))
                 return CALLS[name](*(value for value, _ in read)), bound
         raise ArithmeticTextError(
-            f"{quoted(self.text)} is not plain arithmetic; use only integers, the symbols {listed(LETTERS)}, "
+            f"{quoted(self.text.strip())} is not plain arithmetic; use only integers, the symbols {listed(LETTERS)}, "
             "+ - * / // ** and ceil, floor, max, min"
         )
 

@@ -112,7 +112,7 @@ def printed(text: str) -> PrintedNumber:
     found = _DIGITS.match(rest)
     if not found:
         raise ArithmeticTextError(
-            f"{quoted(shown)} does not begin with a number; write it as printed, as 124M, 163,037,184 or 17.6 GMACs"
+            f"{quoted(shown)} does not begin with a number; write it as published: 124M, 163,037,184 or 17.6 GMACs"
         )
     digits = re.sub(r"[^\d.]", "", found["digits"])
     power = int(found["power"] or 0)

@@ -171,9 +171,9 @@ class Optimum(Answer):
         asked, found = self.question, self.continuous
         told = [f"budget {asked.budget:.4g} FLOPs" if asked.budget is not None else f"loss {asked.loss:g}"]
         if asked.inference:
-            told.append(f"{tokens_text(asked.inference)} of inference, included in the FLOPs")
+            told.append(f"{approximate(asked.inference)} inference tokens, whose FLOPs are included")
         if asked.unique is not None:
-            told.append(f"{tokens_text(asked.unique)} unique")
+            told.append(f"{approximate(asked.unique)} unique tokens")
         lines: list[Line] = [[", ".join(told)]]
         if asked.memory is not None:
             most = f"at most {asked.memory // BYTES:,} parameters at {BYTES} bytes each"
@@ -198,11 +198,12 @@ class Optimum(Answer):
         if self.law.parameters == "flops-per-token":
             del head[2], cells[2]
         blocks: list[BriefBlock] = [*map(Paragraph, lines)]
-        blocks.append(Table.of([*head, "from"], [[*cells, found.method]], "r" * len(head) + "l"))
+        blocks.append(Table.of([*head, "method"], [[*cells, found.method]], "r" * len(head) + "l"))
         if asked.unique is not None and found.tokens > asked.unique:
             blocks.append(Paragraph([f"every unique token is used {found.tokens / asked.unique:.3g} times"]))
-        if found.method == "closed form" and asked.budget is not None:
-            blocks += optimum_equations(self.law)
+        equations = optimum_equations(self.law) if found.method == "closed form" and asked.budget is not None else []
+        if equations or isinstance(self.law, AllocationLaw):
+            blocks += [*equations, Paragraph(["F is the budget in FLOPs."])]
         blocks += self._warnings(found)
         return blocks
 
@@ -394,5 +395,8 @@ def _aspect(
         return own / 2, own * 2
     low, high = (Fraction(each).limit_denominator(10**6) for each in given)
     if not 0 < low <= high:
-        raise SizeError(f"the range {float(low):g} to {float(high):g} of widths per layer is not valid; try 32:128")
+        raise SizeError(
+            f"the range {float(low):g} to {float(high):g} of the width divided by the number of layers is not valid; "
+            "try 32:128"
+        )
     return low, high

@@ -18,7 +18,7 @@ class RepeatedDataLaw(ParametricLaw):
     """
 
     form = "repeated"
-    formula = "E + A/N'^alpha + B/N_tok'^beta"
+    formula = "E + A/N_eff^alpha + B/N_tok,eff^beta"
 
     def with_unique_tokens(self, unique: float) -> LimitedDataLaw:
         """Return the law for a number of unique tokens."""

@@ -142,8 +142,8 @@ class SearchedConfigs(Immutable):
             settings += [*([" "] if settings else []), setting(name, choice)]
         low, high = (f"{float(each):.4g}" for each in self.aspect)
         shapes = (
-            f"widths are multiples of {self.multiple}, and the width per layer is {low} to {high}, because the law "
-            "does not depend on the shape"
+            f"widths are multiples of {self.multiple}, and the width divided by the number of layers is {low} to "
+            f"{high}, because the law does not depend on the shape"
         )
         ranked = "the law states no loss of other models, so the configs whose N is closest to its optimum are listed"
         nearest: list[Line] = [[ranked]] if self.ranking.best[0].loss is None else []
@@ -155,7 +155,7 @@ class SearchedConfigs(Immutable):
         fitted = [] if ranking.best[0].loss is None else ["fitted loss"]
         head: list[Line] = [["config"], *([Math.of(named_symbol(name))] for name in names)]
         ratio = [] if self.of_flops else ["tokens/N"]
-        head += [[name] for name in ("parameters", "tokens", *ratio, *fitted, "FLOPs", *costs)]
+        head += [[name] for name in ("parameters", "tokens", *ratio, *fitted, "FLOPs", *map(_with_unit, costs))]
         chosen: list[tuple[str, Config]] = [(f"{place}", each) for place, each in enumerate(ranking.best, 1)]
         chosen.append((f"{self.approximation}*N_tok", ranking.approximate))
         if ranking.published is not None:
@@ -179,12 +179,14 @@ class SearchedConfigs(Immutable):
         """Return the choice of the approximation, and its error."""
         chosen, best = self.ranking.approximate, self.ranking.best[0]
         exact = float(chosen.flops_per_token) / (1 if self.of_flops else TRAINING) / chosen.counted
-        same = "the same config" if chosen.sizes == best.sizes else "another config"
-        spent = f", {chosen.flops / self.budget - 1:+.1%} of the budget" if self.budget is not None else ""
+        same = "the best config too" if chosen.sizes == best.sizes else "another config"
+        spent = ""
+        if self.budget is not None:
+            beyond = chosen.flops / self.budget - 1
+            spent = f" and is {abs(beyond):.1%} {'above' if beyond > 0 else 'below'} the budget"
         return (
-            f"with {self.approximation} FLOPs per token, {same} would be chosen; training it on its "
-            f"{approximate(chosen.tokens)} tokens takes {exact:.3f} times as many FLOPs as "
-            f"{self.approximation}*N_tok{spent}"
+            f"{self.approximation}*N_tok chooses {same}; training it on {approximate(chosen.tokens)} tokens takes "
+            f"{exact:.3f} times as many FLOPs as {self.approximation}*N_tok{spent}"
         )
 
     def _unqualified(self) -> str:
@@ -195,7 +197,7 @@ class SearchedConfigs(Immutable):
     def _front_blocks(self, pareto: str) -> list[BriefBlock]:
         front = self.ranking.front
         shown = _spread(front, SHOWN)
-        head = [*front[0].sizes, "parameters", "fitted loss", pareto]
+        head = [*front[0].sizes, "parameters", "fitted loss", _with_unit(pareto)]
         rows = [
             [
                 *(f"{number:,}" for number in each.sizes.values()),
@@ -209,6 +211,12 @@ class SearchedConfigs(Immutable):
         if len(shown) < len(front):
             said += f", {len(shown)} of them shown; JSON lists up to {MOST_LISTED:,}"
         return [Paragraph([said]), Table.of(head, rows, "r" * len(head))]
+
+
+def _with_unit(quantity: str) -> str:
+    """Return a quantity as the head of a column, with its unit unless each value has one or it counts parameters."""
+    unit = find_quantity(quantity).measure.unit
+    return f"{quantity} ({unit})" if unit in ("bytes", "FLOPs", "MACs") else quantity
 
 
 def _value(number: int | Fraction) -> str:

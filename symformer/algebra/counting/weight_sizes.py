@@ -143,7 +143,7 @@ def named_size(model: Model, weights: CountingMethod) -> Iterator[CountingMethod
     stated = int(Fraction(digits) * {"m": 10**6, "b": 10**9}[letter_])
     if not stated or abs(weights.value - stated) > OFF * stated:
         return
-    says = (f"the {digits}{letter_.upper()} in its name instead of {int(weights.value):,}",)
+    says = (f"the {digits}{letter_.upper()} in its name instead of {int(weights.value):,} parameters",)
     yield replace(weights, says=says, rank=Rank.NOMINAL, nominal=stated, model=None, made=tuple)
 
 

@@ -191,6 +191,8 @@ def conditions(text: str, named: Named, own: Collection[Symbol] = ()) -> tuple[P
     >>> [each.text for each in conditions("1 < E <= 8 and A divides E", lambda word: "")]
     ['1 < E', 'E <= 8', 'A divides E']
     """
+    if re.search(r"\sor\s", text):
+        raise OptionError(f"{quoted(text.strip())} contains `or`, which is not supported; join conditions with `and`")
     found = []
     for clause in _clauses(_plain(text)):
         sides, relations = _split(clause)
