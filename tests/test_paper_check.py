@@ -170,6 +170,28 @@ def test_numbers_of_named_models_are_explained() -> None:
     assert shown.to_json()["numbers"][0]["target"] == "llama-7b"
 
 
+def test_a_formula_with_a_unit_counts_nothing_of_another_unit() -> None:
+    """Rajbhandari et al. 2020, section 3: 4Ψ bytes of a copy in fp32, in a sentence that also names the FLOPs."""
+    said = r"Beside the FLOPs of a step, the optimizer needs $4\Psi$ bytes. Each token needs $2\Psi$ FLOPs."
+    weights, step = check_paper(said, ["gpt2"]).formulas
+    assert weights.quantity == ""
+    assert step.quantity == "flops"
+
+
+@pytest.mark.parametrize(
+    ("said", "target"),
+    [
+        # Radford et al. 2019: 1,557,611,200 parameters in the largest of four models named GPT-2
+        ("The 1.5B parameter GPT-2 model needs much memory.", "gpt2-xl"),
+        # Jiang et al. 2024, section 3: 12,879,925,248 active parameters of the model with 8 experts of 7B
+        ("Mixtral only uses 13B active parameters for each token.", "mixtral-8x7b"),
+        ("Mixtral only uses 14B active parameters for each token.", ""),
+    ],
+)
+def test_a_number_of_a_family_belongs_to_the_model_of_that_size(said: str, target: str) -> None:
+    assert [each.target for each in paper_numbers(said)] == [target] * bool(target)
+
+
 def test_explain_reports_the_numbers_of_a_paper(tmp_path: Path) -> None:
     paper = tmp_path / "paper.tex"
     paper.write_text(NUMBERS, "utf-8")

@@ -15,6 +15,7 @@ from ..language.parsing.equation import ParsedEquation, read_alternatives
 from ..language.parsing.latex_source import MathSegment, math_segments
 from ..models.model import Model
 from ..output.blocks import BriefBlock, Code, Heading, Paragraph, Piece, Table
+from ..quantities import quantity as find_quantity
 from .check import check
 from .counted_parameters import parameter_counts
 from .counted_parts import JOINED, CountedPart, PartIndex
@@ -92,6 +93,12 @@ _LEFT = (
     (r"^[CF]\b|^C_|flop", _FLOPS),
     (r"bubble|t_\{?pb", _BUBBLE),
     (r"activation", _ACTIVATIONS),
+)
+# The unit that follows a formula, and the unit of the quantities that it can count.
+_UNITS = (
+    (r"[\s~]*bytes?\b", "bytes"),
+    (r"[\s~]*(flops?\b|floating|operations)", "FLOPs"),
+    (r"[\s~]*(trainable |total )?(parameters|weights)\b", "elements"),
 )
 
 
@@ -323,7 +330,8 @@ class _Finder:
             for place, model in enumerate(self.models):
                 index = self.index(place, quantity)
                 for reading, part in self._matches(index, place, parses) if index is not None else ():
-                    if part.cost > SHORT:
+                    # a multiple of the parameters of the model is no count of a part, whatever it equals by chance
+                    if part.cost > SHORT or (part.path and any(each.expr == COUNT for each in reading.bindings)):
                         continue
                     rank = (part.cost + reading.rarity, -quantity.mentions(segment.row), order, place)
                     parts.setdefault(rank, []).append(part.path)
@@ -462,4 +470,6 @@ def _mentioned(segment: MathSegment) -> list[PaperQuantity]:
         if left and re.search(pattern, left):
             places[words] = -1
     ordered = sorted(places, key=lambda words: places[words])
-    return [each for words in ordered for each in QUANTITIES if each.words == words]
+    unit = next((unit for pattern, unit in _UNITS if re.match(pattern, after)), "")
+    every = [each for words in ordered for each in QUANTITIES if each.words == words]
+    return [each for each in every if not unit or find_quantity(each.name).measure.unit == unit]

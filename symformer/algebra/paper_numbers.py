@@ -87,13 +87,14 @@ def paper_numbers(
     """
     found: list[PaperNumber] = []
     candidates = [*_in_sentences(source), *_in_tables(source, models)][:MOST]
-    for done, (line, text, targets) in enumerate(candidates):
+    for done, each in enumerate(candidates):
         if told is not None:
             told(done, len(candidates))
-        some = [each for target in targets[:MODELS] if (each := _explained(line, text, target)) is not None]
-        if len(targets) > 1 or not isinstance(targets[0], str):  # models with the sizes of a row
-            some = [each for each in some if each.verdict in ("exact", "rounded")]
-        found += some[:1]
+        some = [
+            one for target in each.targets[:MODELS] if (one := _explained(each.line, each.text, target)) is not None
+        ]
+        certain = [one for one in some if one.verdict in ("exact", "rounded")]
+        found += certain[:1] or (some[:1] if each.named else [])
     return sorted(found, key=lambda each: each.line)
 
 
@@ -103,6 +104,16 @@ def _explained(line: int, text: str, target: str | Model) -> PaperNumber | None:
     except SymformerError:
         return None
     return PaperNumber(line, text, said.model.target, said.verdict, said.reason)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A number with the models that it can belong to."""
+
+    line: int
+    text: str
+    targets: Sequence[str | Model]
+    named: bool  # whether the paper names the first of them, so that a number without an explanation is reported
 
 
 @cache
@@ -128,17 +139,45 @@ def named_models(text: str) -> list[str]:
     return list(dict.fromkeys(names[_plain(each)] for each in pattern.findall(text) if _plain(each) in names))
 
 
-def _in_sentences(source: str) -> Iterator[tuple[int, str, list[str | Model]]]:
-    """Yield the line, the number and the model of numbers in sentences that name one model."""
+@cache
+def _families() -> Mapping[str, tuple[str, ...]]:
+    """Return the presets of each family with few presets, by its name: the letters that their names start with."""
+    found: dict[str, list[str]] = {}
+    for name in presets():
+        stem = re.match("[a-z]*", name)
+        found.setdefault(stem[0] if stem else "", []).append(name)
+    return {stem: tuple(names) for stem, names in found.items() if len(stem) >= SHORTEST and len(names) <= MODELS}
+
+
+def family_models(text: str) -> list[str]:
+    """Return the presets of the only family that a text names without a size, with a capital letter.
+
+    >>> family_models("Mixtral only uses 13B active parameters")
+    ['mixtral-8x7b', 'mixtral-8x22b']
+    """
+    words = dict.fromkeys(word.lower() for word in re.findall(r"(?<![\w-])[A-Z][A-Za-z]+(?![\w-])", text))
+    named = [word for word in words if word in _families()]
+    return [*_families()[named[0]]] if len(named) == 1 else []
+
+
+def _in_sentences(source: str) -> Iterator[_Candidate]:
+    """Yield the numbers in sentences that name one model or family.
+
+    The name of a model can also be that of a family: GPT-2 has 1.5B parameters in its largest size, gpt2-xl.
+    """
     for line, sentence in plain_sentences(source):
         models = named_models(sentence)
         if len(models) == 1:
-            for found in _NUMBER.finditer(sentence):
-                yield line, found.group(), [*models]
+            larger = [name for name in presets() if name.startswith(f"{models[0]}-")]
+            targets = [*models, *larger[: MODELS - 1]]
+        else:
+            targets = family_models(sentence) if not models else []
+        for found in _NUMBER.finditer(sentence) if targets else ():
+            yield _Candidate(line, found.group(), targets, named=len(models) == 1)
 
 
-def _in_tables(source: str, models: Sequence[Model]) -> Iterator[tuple[int, str, list[str | Model]]]:
-    """Yield the line, the number and the possible models of columns with numbers of parameters."""
+def _in_tables(source: str, models: Sequence[Model]) -> Iterator[_Candidate]:
+    """Yield the numbers in columns of numbers of parameters."""
     stated = {
         size: int(found[1].replace(",", "")) for size, words in _STATED.items() if (found := words.search(source))
     }
@@ -149,7 +188,8 @@ def _in_tables(source: str, models: Sequence[Model]) -> Iterator[tuple[int, str,
                 continue
             suffix = "" if re.search(r"[A-Za-z]", cell) else _suffix(head)
             if suffix is not None and (targets := _row_models(row, models, stated)):
-                yield row.line, f"{cell}{suffix} parameters", targets
+                alone = len(targets) == 1 and isinstance(targets[0], str)
+                yield _Candidate(row.line, f"{cell}{suffix} parameters", targets, named=alone)
 
 
 def _suffix(head: str) -> str | None:
