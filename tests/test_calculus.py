@@ -236,6 +236,8 @@ def test_latex_of_every_form() -> None:
         ("leading __import__('os') >> E", "not"),
         ("series L 99", "from 0 to 6"),
         ("series L x", "not the order"),
+        ("series 3", "names no size"),
+        ("leading E > L", "write >> as in"),
         ("collect", "is not a form"),
         ("collect Q", "unknown symbol"),
         ("factor L", "is not a form"),

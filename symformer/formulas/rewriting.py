@@ -220,6 +220,10 @@ def rewritten(formula: Formula, form: str) -> Rewriting:
     word, _, rest = form.strip().partition(" ")
     if word not in FORMS or (word != "factor") != bool(rest.strip()):
         raise SizeError(f"{quoted(form)} is not a form of a formula; {_KNOWN}")
+    if word == "leading" and ">" in rest and ">>" not in rest:
+        raise SizeError(f"{quoted(form)} has no growth order; write >> as in 'leading S >> E'")
+    if word == "series" and rest.strip().isdecimal():
+        raise SizeError(f"{quoted(form)} names no size; write one before the number of terms, as in 'series L 3'")
     return FORMS[word](formula, form.strip(), rest.strip())
 
 

@@ -16,6 +16,7 @@ _FORMS: dict[str, type[ScalingLaw]] = {
     law.form: law for law in (ParametricLaw, RepeatedDataLaw, GranularLaw, RoutedLaw, AllocationLaw)
 }
 DEFAULT = "hoffmann2022"
+NICKNAMES = {"chinchilla": "hoffmann"}  # other names of a paper, in lower case
 
 
 def scaling_law(name: str) -> ScalingLaw:
@@ -45,7 +46,9 @@ def scaling_law(name: str) -> ScalingLaw:
     """
     found = _laws()
     if name not in found:
-        raise UnknownNameError("scaling law", name, found)
+        word = NICKNAMES.get(name.lower(), name.lower())
+        meant = [key for key, law in found.items() if word in f"{key} {law.title.lower()}"] if word else []
+        raise UnknownNameError("scaling law", name, meant or found)
     return found[name]
 
 

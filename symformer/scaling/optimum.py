@@ -48,11 +48,22 @@ class ScalingQuestion:
     memory: int | None = None
 
     def answered(self, law: ScalingLaw, most: float) -> ComputeOptimum:
-        """Return the optimum of a law with at most some parameters."""
+        """Return the optimum of a law with at most some parameters.
+
+        Raises OptionError if it has less than one parameter or one token.
+        """
         if self.budget is not None:
-            return for_budget(law, self.budget, inference=self.inference, unique=self.unique, most=most)
-        assert self.loss is not None  # noqa: S101
-        return for_loss(law, self.loss, inference=self.inference, unique=self.unique, most=most)
+            found = for_budget(law, self.budget, inference=self.inference, unique=self.unique, most=most)
+        else:
+            assert self.loss is not None  # noqa: S101
+            found = for_loss(law, self.loss, inference=self.inference, unique=self.unique, most=most)
+        for number, unit in ((found.parameters, "parameters"), (found.tokens, "tokens")):
+            if number < 1:
+                raise OptionError(
+                    f"the optimum has {number:.2g} {unit}, less than one; give a larger budget or loss, or fewer tokens "
+                    "of inference"
+                )
+        return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
