@@ -579,7 +579,7 @@ def test_curves_pass_through_the_optimum() -> None:
         (["gpt2"], "give either a budget or a loss"),
         (["--law", "hoffman", "--budget", "1e20"], "unknown scaling law 'hoffman'"),
         (["--law", "chinchilla", "--budget", "1e20"], "known: hoffmann2022, hoffmann2022-unrounded, "),
-        (["--law", "Kaplan", "--budget", "1e20"], "known: kaplan2020"),
+        (["--law", "Kaplan", "--budget", "1e20"], "did you mean kaplan2020?"),
         (["--budget", "1e21", "--inference-tokens", "1e30"], "the optimum has 5e-10 parameters, less than one"),
         (["--budget", "5"], "less than one; give a larger budget"),
         (["--loss", "1.5"], "no model reaches a loss of 1.5 under hoffmann2022; choose more than 1.69"),

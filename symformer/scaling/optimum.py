@@ -60,8 +60,8 @@ class ScalingQuestion:
         for number, unit in ((found.parameters, "parameters"), (found.tokens, "tokens")):
             if number < 1:
                 raise OptionError(
-                    f"the optimum has {number:.2g} {unit}, less than one; give a larger budget or loss, or fewer tokens "
-                    "of inference"
+                    f"the optimum has {number:.2g} {unit}, less than one; give a larger budget or fewer tokens of "
+                    "inference"
                 )
         return found
 
