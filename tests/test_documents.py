@@ -782,7 +782,7 @@ def test_model_specific_sentences_are_true() -> None:
     # NVIDIA 2025, section 2.1: only some layers attend
     said = " ".join(paragraphs(derivation("nemotron-h-8b", "kv-cache")))
     assert "for every key/value head of every attention layer" in said
-    assert "its recurrent state and its convolution state" in said
+    assert "the recurrent state and the convolution state of each state-space layer" in said
     # Radford et al. 2022, section 2.2: sines for the encoder, learned positions for the decoder
     told = [spoken(line) for line in lines_of(derivation("whisper-tiny").blocks)]
     kinds = [line for line in told if ".embed_positions. " in line]
