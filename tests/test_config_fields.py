@@ -397,7 +397,7 @@ def test_every_architecture_of_transformers_has_a_small_config() -> None:
     assert types == TYPES.keys()
 
 
-@pytest.mark.parametrize("model_type", sampled(8, TYPES))
+@pytest.mark.parametrize("model_type", sampled(12, TYPES))
 def test_inert_fields_change_nothing(model_type: str) -> None:
     """All fields at once, with values other than the defaults; fields that must have one value get that."""
     fields = architecture_class(TYPES[model_type].name).fields
@@ -426,7 +426,7 @@ def _precisions(section: str) -> tuple[str, ...]:
     return f"{section}.dtype", f"{section}.torch_dtype"
 
 
-@pytest.mark.parametrize("model_type", sampled(10, TYPES))
+@pytest.mark.parametrize("model_type", sampled(16, TYPES))
 def test_each_changed_field_matches_torch_or_is_refused(model_type: str) -> None:
     """Every answer agrees with torch: for each field of the class and of published configs.
 
@@ -556,7 +556,7 @@ def test_unsupported_layers_that_reuse_chosen_keys_are_refused(indexers: Config)
         architecture_class("glm-moe-dsa").fields.read(config)
 
 
-@pytest.mark.parametrize("model_type", sampled(24, TYPES))
+@pytest.mark.parametrize("model_type", sampled(36, TYPES))
 def test_random_fields_together_match_torch(model_type: str) -> None:
     """Fields that have no effect one by one can have one together, such as a window and the first layer with one."""
     draw, compared = random.Random(model_type), 0  # noqa: S311

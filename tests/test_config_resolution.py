@@ -20,6 +20,7 @@ from symformer.catalogue import config_match, entries
 from symformer.commands.cli import cli
 from symformer.language.errors import ConfigError, UnknownNameError, UnreadError, WitnessError
 
+from .samples import sampled
 from .test_tiny_configs import B, C, S, counted
 
 pytestmark = pytest.mark.usefixtures("arcee_not_built_in")
@@ -112,7 +113,7 @@ OTHER: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("config", OTHER, ids=lambda config: config["model_type"])
+@pytest.mark.parametrize("config", sampled(2, OTHER), ids=lambda config: config["model_type"])
 def test_uncomposed_configs_are_traced(config: dict[str, Any], tmp_path: Path) -> None:
     """Compare with the parameters of the transformers class of the same file."""
     place = tmp_path / "config.json"

@@ -97,7 +97,7 @@ def lines(chain: Chain | None) -> list[str]:
     return [text(step) for step in chain.steps]
 
 
-@pytest.mark.parametrize("model", sampled(4, MODELS), ids=lambda model: f"{model.id} {model.component.chosen}")
+@pytest.mark.parametrize("model", sampled(6, MODELS), ids=lambda model: f"{model.id} {model.component.chosen}")
 @pytest.mark.parametrize("quantity", ["params", "flops", "train-flops"])
 def test_every_step_is_an_identity_ending_in_the_formula(model: Model, quantity: str) -> None:
     formula = model.formula(quantity)
@@ -181,7 +181,7 @@ def test_every_architecture_in_two_languages(place: int, turn: int) -> None:
 
 
 # The gallery writes the others of each family, and their bytes are checked elsewhere.
-@pytest.mark.parametrize("name", sampled(5, [COVER, *[name for name in names() if name not in WHOLE][::3]]))
+@pytest.mark.parametrize("name", sampled(8, [COVER, *[name for name in names() if name not in WHOLE][::3]]))
 def test_pdf_is_reproducible(name: str) -> None:
     first = render(made(name), "pdf")
     assert first.startswith(b"%PDF")

@@ -153,7 +153,7 @@ def family_models(text: str) -> list[str]:
     """Return the presets of the only family that a text names without a size, with a capital letter.
 
     >>> family_models("Mixtral only uses 13B active parameters")
-    ['mixtral-8x7b', 'mixtral-8x22b']
+    ['mixtral-8x7b', 'mixtral-8x22b', 'mixtral-8x22b-v0.1']
     """
     words = dict.fromkeys(word.lower() for word in re.findall(r"(?<![\w-])[A-Z][A-Za-z]+(?![\w-])", text))
     named = [word for word in words if word in _families()]
