@@ -9,7 +9,7 @@ from sympy import expand
 
 import symformer as sf
 from symformer.architectures import architecture
-from symformer.documents.computation import computation
+from symformer.documents.computation import computation, computations
 from symformer.documents.ledger_dataflow import scope_of
 from symformer.documents.operation_roles import operation_roles
 from symformer.formulas.factorization import factored
@@ -237,3 +237,11 @@ def test_results_are_numbered_only_if_letters_and_lines_are_used_up() -> None:
     """Whisper's encoder and decoder have more results than letters; those that are read once are written there."""
     names = [text(line.name) for line in computation(architecture("whisper").component.ledger.root)]
     assert names == ["h", "r", "f", "a", "x_0", "x_n", "m", "z_0", "z_n", "y"]
+
+
+def test_the_same_part_in_layers_of_several_kinds_has_the_same_letters() -> None:
+    """gpt-oss: the mask of local attention makes a line long, so the scores have a line of their own in both kinds."""
+    local, others = computations([part("gpt-oss", f"{kind}_layers.*.self_attn") for kind in ("local", "global")])
+    assert [text(line.name) for line in local] == [text(line.name) for line in others] == [*"qkvhry"]
+    alone = computation(part("gpt-oss", "global_layers.*.self_attn"))
+    assert [text(line.name) for line in alone] == [*"qkvhy"]

@@ -137,12 +137,21 @@ def computation(scope: Scope, *, apart: bool = False) -> list[Assignment]:
 
     With ``apart``, every operation has its own line.
     """
-    return _lines_and_names(scope, apart)[0]
+    return _lines_and_names(scope, _APART[-1:] if apart else _APART, merge=not apart)[0]
+
+
+def computations(scopes: Sequence[Scope]) -> list[list[Assignment]]:
+    """Return the computations of one part in layers of several kinds, with the same operations on lines of their own.
+
+    The same results then have the same letters.
+    """
+    levels = [_lines_and_names(scope)[2] for scope in scopes]
+    return [_lines_and_names(scope, _APART[max(levels) :])[0] for scope in scopes]
 
 
 def names_of_inputs(scope: Scope) -> list[tuple[TensorName, Tensor]]:
     """Return the inputs of a part with their names in the lines of its computation, as far as these contain them."""
-    lines, named = _lines_and_names(scope)
+    lines, named, _ = _lines_and_names(scope)
     shown = {
         replace(each, index=None) if each.index == _THIS else each  # each layer may read its own part of an input
         for line in lines
@@ -153,25 +162,32 @@ def names_of_inputs(scope: Scope) -> list[tuple[TensorName, Tensor]]:
     return [(name, x) for name, x in inputs if name is not None and name in shown]
 
 
-def _lines_and_names(scope: Scope, whole: bool = False) -> tuple[list[Assignment], Mapping[object, TensorName]]:
-    """Return the lines of a part, and the names of its tensors in them."""
+def _lines_and_names(
+    scope: Scope, levels: Sequence[tuple[OperationKind, ...]] = _APART, *, merge: bool = True
+) -> tuple[list[Assignment], Mapping[object, TensorName], int]:
+    """Return the lines of a part, the names of its tensors in them, and the place of the level that was chosen.
+
+    A level states the kinds of operations whose results have lines of their own; the first with short lines is chosen.
+    """
     lines: list[Assignment] = []
     named: Mapping[object, TensorName] = {}
     anywhere = "[..." in scope.part.shapes  # a part that accepts any leading axes
-    for apart in _APART[-1:] if whole else _APART:
+    chosen = 0
+    for level, apart in enumerate(levels):
+        chosen = level
         part = _Computing(scope, apart)
         try:
             lines, named = part.lines() if scope.items else [], part.named
         except UnknownOperationError:
-            return [], {}
+            return [], {}, 0
         while len(lines) > 1 and lines[-1].shown == lines[-2].name:  # a repeated line, since dropout is omitted
             lines[-2:] = [replace(lines[-2], name=lines[-1].name)]
         if len(lines) == 1 and isinstance(lines[0].shown, TensorName):
-            return [], {}  # such as dropout alone
+            return [], {}, 0  # such as dropout alone
         if all(len(text(line.name)) + len(text(line.shown)) <= _LONG for line in lines):
             break
-    lines = lines if whole else _merged(lines)
-    return [replace(line, shape=_last(line.shape)) for line in lines] if anywhere else lines, named
+    lines = _merged(lines) if merge else lines
+    return [replace(line, shape=_last(line.shape)) for line in lines] if anywhere else lines, named, chosen
 
 
 def _merged(lines: Sequence[Assignment]) -> list[Assignment]:

@@ -19,7 +19,7 @@ from ..language.symbols import N_ep, N_tp, letter
 from ..ledger.facts import Ledger, Part, Scope
 from ..output.blocks import Assignment, Block, Line, Math, Paragraph, Piece, listed
 from ..views.formula_facts import is_per_rank
-from .computation import computation
+from .computation import computations
 from .distinct_paths import ModuleNames, has_own_names
 from .layer_lists import class_path, in_class
 from .ledger_dataflow import scope_of, scopes_of
@@ -63,7 +63,9 @@ class PartComputations:
 
         Layers of a kind that has its own section are left to that section.
         """
-        return [(where, scope, tuple(computation(scope))) for where, scope in self._scopes(line)]
+        scopes = self._scopes(line)
+        found = computations([scope for _, scope in scopes])
+        return [(where, scope, tuple(lines)) for (where, scope), lines in zip(scopes, found, strict=True)]
 
     def about(self, line: AccountLine, formula: Formula) -> list[Piece]:
         """Return a description of a part; on a rank, of the whole part, as its computation, and then of its share."""

@@ -21,9 +21,10 @@ def chosen(entry: Entry, conventions: Conventions) -> tuple[Term, ...]:
 
 QUANTITY = StorageQuantity(
     Measure("active-params", "active parameters", "N_active", "elements"),
-    "The number of parameters that one token uses: every element of every weight, trained or not, is counted, but "
-    "only those experts of a layer that a token is routed to. The whole router, the embedding and the LM head are "
-    "included. A weight used in two places counts once. Without experts, this equals the number of parameters.",
+    "The number of parameters that one token uses: every element of every weight, trained or not, is counted, but of "
+    "the routed experts of a layer only those that a token is routed to. Shared experts, the whole router, the "
+    "embedding and the LM head are included. A weight used in two places counts once. Without experts, this equals the "
+    "number of parameters.",
     {
         **rows(stored, *STORING),
         OperationKind.EXPERTS: chosen,
