@@ -34,7 +34,7 @@ SETUP = {
         "pip install . && symformer derive gpt2 -o gpt2.pdf\n",
         "pip install -e '.[test]' && pytest -n auto\n",
     ],
-    "docs/how-to/install.md": ["python -m venv env\n. env/bin/activate\npip install .\n"],
+    "docs/how-to/install.md": ["python -m venv .venv\n. .venv/bin/activate\npip install .\n"],
     "docs/how-to/site.md": [
         "symformer site -o site/ --only gpt2 --only llama-2-7b --serve\n",
         "SYMFORMER_SITE=http://127.0.0.1:8000/ symformer show llama-2-7b -q kv-cache --set C=8192 --open\n",
