@@ -172,7 +172,7 @@ def test_numbers_of_named_models_are_explained() -> None:
 
 def test_a_formula_with_a_unit_counts_nothing_of_another_unit() -> None:
     """Rajbhandari et al. 2020, section 3: 4Ψ bytes of a copy in fp32, in a sentence that also names the FLOPs."""
-    said = r"Beside the FLOPs of a step, the optimizer needs $4\Psi$ bytes. Each token needs $2\Psi$ FLOPs."
+    said = r"In addition to the FLOPs of a step, the optimizer needs $4\Psi$ bytes. Each token needs $2\Psi$ FLOPs."
     weights, step = check_paper(said, ["gpt2"]).formulas
     assert weights.quantity == ""
     assert step.quantity == "flops"

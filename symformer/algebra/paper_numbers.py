@@ -163,7 +163,7 @@ def family_models(text: str) -> list[str]:
 def _in_sentences(source: str) -> Iterator[_Candidate]:
     """Yield the numbers in sentences that name one model or family.
 
-    The name of a model can also be that of a family: GPT-2 has 1.5B parameters in its largest size, gpt2-xl.
+    The name of a model can also name its family: the 1.5B parameters of GPT-2 are those of gpt2-xl.
     """
     for line, sentence in plain_sentences(source):
         models = named_models(sentence)

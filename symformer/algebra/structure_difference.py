@@ -223,7 +223,7 @@ def compare_structures(
 
 
 def _counted_by_one(models: tuple[Model, Model], excluded: Mapping[tuple[str, str], str]) -> str:
-    """Return a clause on what the formula of one model counts and that of the other excludes."""
+    """Return a clause on weights that only one of two formulas counts; "" if there are none."""
     clauses = []
     for model, other in (models, models[::-1]):
         words = [words for (title, _), words in excluded.items() if title == other.title]

@@ -146,7 +146,7 @@ def changes_of(part: str, one: StackProfile | None, two: StackProfile | None) ->
 def state_details(part: str, one: StackProfile, two: StackProfile) -> tuple[StructureChange, ...]:
     """Return the details of a state-space mixer that only the first model has.
 
-    Those of a mixer that only the second model has are absent because the mixer is.
+    If only the second model has a mixer, the details of this mixer are absent too.
     """
     if PARTS["details"] != part or not _has_state(one) or _has_state(two):
         return ()

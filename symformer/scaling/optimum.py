@@ -300,7 +300,7 @@ def optimum(
     relations
         The sizes that follow from the depth and the width, such as ``{"H": "4*E"}``.
     aspect
-        The smallest and the largest width per layer. By default, half and twice the ratio of the target.
+        The smallest and the largest width divided by the number of layers; by default, half and twice the target's.
     multiple
         The number that divides every width.
     limit
